@@ -1,7 +1,7 @@
 """Every failure that a user can cause, in one tree.
 
-Each class fixes a stable ``code``, an HTTP status and an exit code; each instance carries a sentence for
-a person, a ``hint`` with the next step, and ``details`` for programs.  No text of a prompt goes into any of them.
+Each class fixes a stable ``code``, an HTTP status and an exit code; each instance carries a sentence for a
+person, a ``hint`` with the next step, and ``details`` for programs.  No text of a prompt goes into them.
 
 ::
 
@@ -19,6 +19,7 @@ a person, a ``hint`` with the next step, and ``details`` for programs.  No text 
     |   +-- TemplateSyntax          template_syntax         does not compile: file, line, column
     |   +-- TemplateRaised          template_raised         raised while rendering: line, message index
     |   +-- TemplateUnbounded       template_unbounded      exceeded its budget of work or output
+    |   +-- HistoryRewritten        history_rewritten       the template edits text before an append
     |   +-- RoleNotAppendable       role_not_appendable
     +-- UnavailableError        exit 4   something is not installed or not there
     |   +-- MissingExtra            missing_extra
@@ -150,6 +151,12 @@ class TemplateUnbounded(InputError):
     """A template that spent its budget of work or output."""
 
     code = "template_unbounded"
+
+
+class HistoryRewritten(InputError):
+    """A template that changes earlier text when messages are appended."""
+
+    code = "history_rewritten"
 
 
 class RoleNotAppendable(InputError):

@@ -1,1 +1,1 @@
-
+"""Typer commands: parse, call one function below, return a result; nothing else."""

@@ -1,1 +1,1 @@
-
+"""Paths and settings."""

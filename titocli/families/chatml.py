@@ -36,3 +36,6 @@ XML_PARSERS = Parsers(
     sglang_reasoning="qwen3",
     sglang_tool_call="qwen3_coder",
 )
+
+#: Content parts of the templates with vision; an image or a video prints its placeholder tokens.
+VISION_PARTS = ("text", "image", "image_url", "video")

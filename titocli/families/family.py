@@ -111,7 +111,8 @@ class Family:
     to the family.  ``pinned_kwargs`` are chosen by a path on its first turn and then kept, for they are
     written into the prefix; ``turn_kwargs`` may change every turn, for they only shape the generation prompt.
     Both map a name to its finite values, or to an empty tuple where any value may stand.
-    ``required_tokens`` is what a tokenizer must have as single tokens.
+    ``required_tokens`` is what a tokenizer must have as single tokens.  ``content_parts`` are the types of
+    content parts that the template can print.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Family:
     pinned_kwargs: Mapping[str, tuple[JsonValue, ...]] = field(default_factory=dict)
     turn_kwargs: Mapping[str, tuple[JsonValue, ...]] = field(default_factory=dict)
     append_roles: tuple[Role, ...] = tuple(Role)
+    content_parts: tuple[str, ...] = ("text",)
     boundary: Boundary = Concatenate()
     suffix_base: SuffixBase = SuffixBase.SYNTHETIC
     parsers: Parsers = Parsers()

@@ -29,7 +29,8 @@ def refuse_conflicts(family: Family, kwargs: Mapping[str, JsonValue]) -> None:
         if key in family.fixed_kwargs and not same_value(value, family.fixed_kwargs[key]):
             fixed = family.fixed_kwargs[key]
             raise ConflictingKwarg(
-                f"family {family.name!r} fixes the template kwarg {key!r} to {fixed!r}; {value!r} was given",
+                f"family {family.name!r} fixes the template kwarg {key!r} to {fixed!r}, "
+                f"but {value!r} was given",
                 hint=f"leave {key!r} out",
                 details={"family": family.name, "kwarg": key, "fixed": fixed, "given": value},
             )
@@ -53,7 +54,7 @@ def with_reasoning_effort(
     if "reasoning_effort" not in family.pinned_kwargs and "reasoning_effort" not in family.turn_kwargs:
         raise UnsupportedRequest(
             f"family {family.name!r} has no reasoning effort",
-            hint="leave reasoning_effort out, or switch thinking with enable_thinking where the family has it",
+            hint="leave reasoning_effort out; titocli families show lists what the family reads",
             details={"param": "reasoning_effort", "family": family.name},
         )
     given = kwargs.get("reasoning_effort", effort)

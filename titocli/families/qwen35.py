@@ -21,16 +21,14 @@ QWEN35 = Family(
             Checkpoint(name=f"Qwen/Qwen3.5-{size}", template_sha256=_LARGE)
             for size in ("4B", "9B", "27B", "35B-A3B", "122B-A10B", "397B-A17B")
         ),
-        *(
-            Checkpoint(name=f"Qwen/Qwen3.5-{size}", template_sha256=_SMALL)
-            for size in ("0.8B", "2B")
-        ),
+        *(Checkpoint(name=f"Qwen/Qwen3.5-{size}", template_sha256=_SMALL) for size in ("0.8B", "2B")),
     ),
     template="qwen3.5.jinja",
     fixed_kwargs={"preserve_thinking": True},
     pinned_kwargs={"add_vision_id": (True, False)},
     turn_kwargs={"enable_thinking": (True, False)},
     append_roles=chatml.ROLES_WITHOUT_SYSTEM,
+    content_parts=chatml.VISION_PARTS,
     boundary=chatml.BOUNDARY,
     parsers=chatml.XML_PARSERS,
     stop_tokens=chatml.STOP_TOKENS,

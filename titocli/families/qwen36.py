@@ -18,6 +18,7 @@ QWEN36 = Family(
     pinned_kwargs={"add_vision_id": (True, False)},
     turn_kwargs={"enable_thinking": (True, False)},
     append_roles=chatml.ROLES_WITHOUT_SYSTEM,
+    content_parts=chatml.VISION_PARTS,
     boundary=chatml.BOUNDARY,
     parsers=chatml.XML_PARSERS,
     stop_tokens=chatml.STOP_TOKENS,

@@ -25,6 +25,7 @@ QWEN38SMALL = Family(
         "reasoning_effort": ("xhigh", "medium", "low"),
     },
     append_roles=chatml.ROLES_WITHOUT_SYSTEM,
+    content_parts=chatml.VISION_PARTS,
     boundary=chatml.BOUNDARY,
     parsers=chatml.XML_PARSERS,
     stop_tokens=chatml.STOP_TOKENS,

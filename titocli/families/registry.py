@@ -15,10 +15,7 @@ from titocli.families.qwen38 import QWEN4EXP, QWEN38SMALL
 from titocli.families.qwennext import QWENNEXT
 
 BUILT_IN: Mapping[str, Family] = MappingProxyType(
-    {
-        family.name: family
-        for family in (DEFAULT, QWEN3, QWENNEXT, QWEN35, QWEN36, QWEN38SMALL, QWEN4EXP)
-    }
+    {family.name: family for family in (DEFAULT, QWEN3, QWENNEXT, QWEN35, QWEN36, QWEN38SMALL, QWEN4EXP)}
 )
 
 

@@ -26,7 +26,7 @@ class TemplateSource:
 
 
 def read_text(path: Path) -> str:
-    """The UTF-8 text of a file, byte for byte; raises ``UnreadableFile`` with one sentence for each way to fail."""
+    """The UTF-8 text of a file, byte for byte; raises ``UnreadableFile`` that says in which way it failed."""
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
@@ -60,7 +60,7 @@ def template_from_file(path: Path) -> TemplateSource:
 
 
 def template_from_checkpoint(folder: Path) -> TemplateSource:
-    """A checkpoint's own template: ``chat_template.jinja``, else ``chat_template`` of its tokenizer config."""
+    """A checkpoint's own template: ``chat_template.jinja``, else the one in its tokenizer config."""
     own = folder / "chat_template.jinja"
     if own.is_file():
         return template_from_file(own)

@@ -1,1 +1,1 @@
-
+"""SGLang's command line for a family, and its process."""

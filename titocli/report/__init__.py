@@ -1,1 +1,1 @@
-
+"""The JSON envelope and what a terminal shows."""

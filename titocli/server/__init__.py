@@ -1,1 +1,1 @@
-
+"""The HTTP server that owns the tokens of its sessions."""

@@ -1,1 +1,1 @@
-
+"""The session core: pure, no I/O, no asyncio, no clock."""

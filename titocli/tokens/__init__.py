@@ -1,1 +1,1 @@
-
+"""Tokenizers, token ids, and the comparator of token sequences."""

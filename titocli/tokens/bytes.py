@@ -7,13 +7,12 @@ stand for themselves, the other 68 bytes are moved to U+0100 and up, in order.
 from __future__ import annotations
 
 
-def _printable(byte: int) -> bool:
-    return 0x21 <= byte <= 0x7E or 0xA1 <= byte <= 0xAC or 0xAE <= byte <= 0xFF
+_PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 
 
 def _byte_alphabet() -> list[str]:
     moved = iter(range(0x100, 0x200))
-    return [chr(byte) if _printable(byte) else chr(next(moved)) for byte in range(256)]
+    return [chr(byte) if byte in _PRINTABLE else chr(next(moved)) for byte in range(256)]
 
 
 #: The character of each byte, by byte value.

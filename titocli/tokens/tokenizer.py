@@ -26,10 +26,7 @@ class Tokenizer:
         self.source = source
         self._definition = definition
         self._per_thread = threading.local()
-        self._added = {
-            token_id: token
-            for token_id, token in self._own.get_added_tokens_decoder().items()
-        }
+        self._added = dict(self._own.get_added_tokens_decoder())
 
     @property
     def _own(self) -> tokenizers.Tokenizer:
@@ -79,6 +76,14 @@ class Tokenizer:
     @cached_property
     def _bytes_by_id(self) -> dict[int, bytes]:
         return {}
+
+    def last_added_token(self, text: str) -> int:
+        """The offset of the last added token in ``text``, where its encoding starts afresh; 0 without one."""
+        return max(0, max((text.rfind(token) for token in self._added_texts), default=0))
+
+    @cached_property
+    def _added_texts(self) -> tuple[str, ...]:
+        return tuple(token.content for token in self._added.values())
 
     def _spell(self, token_id: int) -> bytes:
         added = self._added.get(token_id)

@@ -1,1 +1,1 @@
-
+"""Pure checks of templates over generated conversations."""

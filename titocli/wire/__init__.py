@@ -1,1 +1,1 @@
-
+"""OpenAI shapes to and from one internal request and reply; pure."""

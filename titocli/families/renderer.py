@@ -1,0 +1,191 @@
+"""The renderer: a family's messages to text, ids, spans, and the suffix of an append.
+
+One renderer serves every family; what differs between families is data (``titocli.families.family``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from titocli.errors import ConflictingOption, HistoryRewritten, UnfitTokenizer
+from titocli.families.boundary import BoundaryIds, boundary_ids
+from titocli.families.chat_template import ChatTemplate, compile_template
+from titocli.families.family import Family, SuffixBase
+from titocli.families.template_source import TemplateSource, shipped_template
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
+from titocli.tokens.ids import TokenIds, token_ids
+from titocli.tokens.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suffix:
+    """What an append adds to a conversation: its text and, with a tokenizer, its ids.
+
+    ``generation_prompt`` is the end of ``text`` that opens the assistant turn ("" where the family does not
+    say how a turn starts).  ``template_renders`` and ``encoded_bytes`` count the work that it took.
+    """
+
+    text: str
+    ids: TokenIds
+    generation_prompt: str
+    template_renders: int
+    encoded_bytes: int
+
+
+class Renderer:
+    """Renders one family's conversations by one template, with one tokenizer or none.
+
+    Messages and tools are given normalised (``titocli.families.messages``), kwargs resolved
+    (``titocli.families.kwargs``).  Safe to use from several threads.
+    """
+
+    def __init__(self, family: Family, template: ChatTemplate, tokenizer: Tokenizer | None = None) -> None:
+        if tokenizer is not None:
+            refuse_unfit(family, tokenizer)
+        self.family = family
+        self.template = template
+        self._tokenizer = tokenizer
+        self._boundary = None if tokenizer is None else boundary_ids(family, tokenizer)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer; a renderer made without one must not be asked for ids."""
+        if self._tokenizer is None:
+            raise UnfitTokenizer("this renderer has no tokenizer", hint="give one with --tokenizer")
+        return self._tokenizer
+
+    @property
+    def boundary(self) -> BoundaryIds:
+        """The family's boundary rule in this tokenizer's ids."""
+        if self._boundary is None:
+            self._boundary = boundary_ids(self.family, self.tokenizer)
+        return self._boundary
+
+    def text(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        kwargs: Mapping[str, JsonValue],
+        generation_prompt: bool,
+    ) -> str:
+        """The rendered conversation; a lone surrogate becomes U+FFFD, for text must have UTF-8."""
+        rendered = self.template.render(
+            messages=messages, tools=tools, add_generation_prompt=generation_prompt, **kwargs
+        )
+        return _without_surrogates(rendered)
+
+    def ids(self, text: str) -> TokenIds:
+        """The ids of rendered text, encoded as a whole."""
+        return token_ids(self.tokenizer.encode(text))
+
+    def generation_prompt_of(self, text: str) -> str:
+        """The part of a render with a generation prompt that opens the assistant turn."""
+        start = self.family.assistant_start
+        return "" if start is None else text[text.rindex(start) :]
+
+    def suffix(
+        self,
+        appended: Sequence[Message],
+        *,
+        history: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        kwargs: Mapping[str, JsonValue],
+    ) -> Suffix:
+        """The suffix of ``appended`` messages, generation prompt included.
+
+        ``history`` is the conversation before them, ending in the assistant message that was generated; a
+        family with a synthetic base looks at that last message's tool calls only.  Raises
+        ``HistoryRewritten`` when the template does not append, ``UnfitTokenizer`` when the ids of the suffix
+        depend on how the text before it is cut.
+        """
+        base = self._suffix_base(history)
+        # The tools stand in the head of the prompt, outside every suffix, unless real history is compared.
+        shown = tools if self.family.suffix_base is SuffixBase.REAL_HISTORY else ()
+        before = self.text(base, tools=shown, kwargs=kwargs, generation_prompt=False)
+        after = self.text([*base, *appended], tools=shown, kwargs=kwargs, generation_prompt=True)
+        if not after.startswith(before):
+            roles = ", ".join(str(message.get("role")) for message in appended) or "nothing"
+            raise HistoryRewritten(
+                f"{self.template.source.name}: appending {roles} changes the text before it",
+                hint="this template is not append-only; see titocli families show",
+                details={"family": self.family.name},
+            )
+        return self._suffix_of(before, after[len(before) :])
+
+    def _suffix_base(self, history: Sequence[Message]) -> list[Message]:
+        if self.family.suffix_base is SuffixBase.REAL_HISTORY:
+            return list(history)
+        last: JsonObject = history[-1] if history else {}
+        # One space of reasoning: enough for every template to print its think block.
+        assistant = {"role": "assistant", "content": "", "reasoning_content": " "}
+        calls = last.get("tool_calls")
+        return [
+            {"role": "system", "content": "synthetic"},
+            {**assistant, "tool_calls": calls} if calls else assistant,
+        ]
+
+    def _suffix_of(self, before: str, text: str) -> Suffix:
+        ids: TokenIds = token_ids()
+        encoded_bytes = 0
+        if self._tokenizer is not None:
+            context = before[self._tokenizer.last_added_token(before) :]
+            ids = self._encode_after(context, text)
+            encoded_bytes = len((context + context + text).encode())
+        return Suffix(
+            text=text,
+            ids=ids,
+            generation_prompt=self.generation_prompt_of(text),
+            template_renders=2,
+            encoded_bytes=encoded_bytes,
+        )
+
+    def _encode_after(self, context: str, text: str) -> TokenIds:
+        """The ids that ``text`` has when it follows ``context``."""
+        known = self.tokenizer.encode(context)
+        whole = self.tokenizer.encode(context + text)
+        if whole[: len(known)] != known:
+            raise UnfitTokenizer(
+                f"tokenizer {self.tokenizer.source}: text that is appended changes the ids before it",
+                hint=f"family {self.family.name!r} cannot keep tokens with this tokenizer",
+            )
+        return token_ids(whole[len(known) :])
+
+
+def refuse_unfit(family: Family, tokenizer: Tokenizer) -> None:
+    """Raise ``UnfitTokenizer`` for a tokenizer without the family's tokens, naming them."""
+    missing = [token for token in family.required_tokens if tokenizer.token_id(token) is None]
+    if missing:
+        raise UnfitTokenizer(
+            f"tokenizer {tokenizer.source} does not belong to family {family.name!r}: "
+            f"it lacks {', '.join(missing)}",
+            hint="give the tokenizer of one of the family's checkpoints (titocli families show)",
+            details={"missing_tokens": missing, "family": family.name},
+        )
+
+
+def family_renderer(
+    family: Family, tokenizer: Tokenizer | None = None, source: TemplateSource | None = None
+) -> Renderer:
+    """A renderer by the family's shipped template, or by ``source`` where that is given.
+
+    Families without a template of their own (``default``) need a ``source``.
+    """
+    if source is None:
+        if family.template is None:
+            raise ConflictingOption(
+                f"family {family.name!r} has no template of its own",
+                hint="give the checkpoint's with --template, or a --tokenizer directory that has one",
+            )
+        source = shipped_template(family.template)
+    return Renderer(family, compile_template(source), tokenizer)
+
+
+def _without_surrogates(text: str) -> str:
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+__all__ = ["Renderer", "Suffix", "family_renderer", "refuse_unfit"]
