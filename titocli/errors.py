@@ -292,4 +292,4 @@ class SessionLimit(SessionError):
     """A limit of the session or of the server is reached."""
 
     code = "session_limit"
-    http_status = 429
+    http_status = 409

@@ -110,7 +110,8 @@ class Family:
     ``template`` names a file of ``templates/``; None takes the checkpoint's own.  ``fixed_kwargs`` belong
     to the family.  ``pinned_kwargs`` are chosen by a path on its first turn and then kept, for they are
     written into the prefix; ``turn_kwargs`` may change every turn, for they only shape the generation prompt.
-    Both map a name to its finite values, or to an empty tuple where any value may stand.
+    Both map a name to its finite values, the template's own default first, or to an empty tuple where any
+    value may stand.
     ``required_tokens`` is what a tokenizer must have as single tokens.  ``content_parts`` are the types of
     content parts that the template can print.
     """

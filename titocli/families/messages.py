@@ -22,10 +22,20 @@ _ROLE_ALIASES = {"developer": Role.SYSTEM}
 
 
 def normalise_messages(family: Family, messages: JsonValue) -> list[Message]:
-    """Messages ready for the family's template; the input is not changed.
+    """A whole conversation ready for the family's template; the input is not changed.
 
     Raises ``InvalidMessages`` naming the index of the first message that cannot be used.
     """
+    return normalise_appended(family, message_list(messages), first=0)
+
+
+def normalise_appended(family: Family, messages: Sequence[Message], *, first: int) -> list[Message]:
+    """Messages of a conversation from index ``first`` on, ready for the family's template."""
+    return [_normalise(family, index, message) for index, message in enumerate(messages, start=first)]
+
+
+def message_list(messages: JsonValue) -> list[Message]:
+    """The messages as a list of objects that have a role; raises ``InvalidMessages``."""
     if isinstance(messages, str) or not isinstance(messages, Sequence):
         raise InvalidMessages(
             f"messages must be a list, not {_json_type(messages)}",
@@ -33,12 +43,17 @@ def normalise_messages(family: Family, messages: JsonValue) -> list[Message]:
         )
     if not messages:
         raise InvalidMessages("there are no messages", hint="a conversation has at least one message")
-    return [_normalise(family, index, message) for index, message in enumerate(messages)]
+    return [_object(index, message) for index, message in enumerate(messages)]
 
 
-def _normalise(family: Family, index: int, message: JsonValue) -> Message:
+def _object(index: int, message: JsonValue) -> Message:
     if not isinstance(message, Mapping):
         raise _invalid(index, f"is {_json_type(message)}, not an object")
+    _role(index, message.get("role"))
+    return message
+
+
+def _normalise(family: Family, index: int, message: Message) -> Message:
     normal = dict(message)
     normal["role"] = _role(index, message.get("role"))
     normal["content"] = _content(family, index, message.get("content"))
@@ -167,4 +182,4 @@ def _json_type(value: JsonValue) -> str:
     return _JSON_TYPES.get(type(value), "a list")
 
 
-__all__ = ["normalise_messages", "normalise_tools", "tool_names"]
+__all__ = ["message_list", "normalise_appended", "normalise_messages", "normalise_tools", "tool_names"]

@@ -25,7 +25,7 @@ QWEN35 = Family(
     ),
     template="qwen3.5.jinja",
     fixed_kwargs={"preserve_thinking": True},
-    pinned_kwargs={"add_vision_id": (True, False)},
+    pinned_kwargs={"add_vision_id": (False, True)},
     turn_kwargs={"enable_thinking": (True, False)},
     append_roles=chatml.ROLES_WITHOUT_SYSTEM,
     content_parts=chatml.VISION_PARTS,

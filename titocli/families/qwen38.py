@@ -20,7 +20,7 @@ QWEN38SMALL = Family(
     fixed_kwargs={"preserve_thinking": True},
     # Thinking and its effort are written into the system message at the head of the prefix.
     pinned_kwargs={
-        "add_vision_id": (True, False),
+        "add_vision_id": (False, True),
         "enable_thinking": (True, False),
         "reasoning_effort": ("xhigh", "medium", "low"),
     },

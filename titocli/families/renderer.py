@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from titocli.errors import ConflictingOption, HistoryRewritten, UnfitTokenizer
+from titocli.errors import ConflictingOption, HistoryRewritten, InvalidMessages, UnfitTokenizer
 from titocli.families.boundary import BoundaryIds, boundary_ids
 from titocli.families.chat_template import ChatTemplate, compile_template
 from titocli.families.family import Family, SuffixBase
+from titocli.families.messages import normalise_appended, normalise_messages
 from titocli.families.template_source import TemplateSource, shipped_template
-from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
+from titocli.jsonvalue import JsonValue, Message, Tool
 from titocli.tokens.ids import TokenIds, token_ids
 from titocli.tokens.tokenizer import Tokenizer
 
@@ -95,8 +96,8 @@ class Renderer:
     ) -> Suffix:
         """The suffix of ``appended`` messages, generation prompt included.
 
-        ``history`` is the conversation before them, ending in the assistant message that was generated; a
-        family with a synthetic base looks at that last message's tool calls only.  Raises
+        ``appended`` is normalised; ``history`` is the stored conversation before it as it came, ending in
+        the generated assistant message.  A family with a synthetic base looks at that message's tool calls only.  Raises
         ``HistoryRewritten`` when the template does not append, ``UnfitTokenizer`` when the ids of the suffix
         depend on how the text before it is cut.
         """
@@ -116,11 +117,10 @@ class Renderer:
 
     def _suffix_base(self, history: Sequence[Message]) -> list[Message]:
         if self.family.suffix_base is SuffixBase.REAL_HISTORY:
-            return list(history)
-        last: JsonObject = history[-1] if history else {}
+            return normalise_messages(self.family, history)
         # One space of reasoning: enough for every template to print its think block.
         assistant = {"role": "assistant", "content": "", "reasoning_content": " "}
-        calls = last.get("tool_calls")
+        calls = _readable_calls(self.family, history[-1:])
         return [
             {"role": "system", "content": "synthetic"},
             {**assistant, "tool_calls": calls} if calls else assistant,
@@ -151,6 +151,14 @@ class Renderer:
                 hint=f"family {self.family.name!r} cannot keep tokens with this tokenizer",
             )
         return token_ids(whole[len(known) :])
+
+
+def _readable_calls(family: Family, last: Sequence[Message]) -> JsonValue:
+    try:
+        return normalise_appended(family, last, first=0)[0].get("tool_calls") if last else None
+    except InvalidMessages:
+        # The model wrote arguments that are no JSON; no template reads them from here.
+        return None
 
 
 def refuse_unfit(family: Family, tokenizer: Tokenizer) -> None:

@@ -52,11 +52,11 @@ class WeightVersion:
 class Completion:
     """One finished generation.
 
-    ``ids`` are what the engine sampled, a stop token included; ``log_probs`` (float64) has one entry an id.
-    ``message`` is the assistant message in OpenAI's shape: ``content`` is a string, never None;
-    ``reasoning_content`` and ``tool_calls`` stand only where there are some.  ``matched_stop`` is the stop token id
-    or string that ended it, where the engine tells.  ``parse_attempts`` is what a parser tried, for the record.
-    ``engine_prompt_ids`` are the prompt ids that the engine says it read, where it was asked to.
+    ``ids`` are what the engine sampled, a stop token included; ``log_probs`` (float64) has one entry an
+    id.  ``message`` is the assistant message in OpenAI's shape: ``content`` is a string, never None;
+    ``reasoning_content`` and ``tool_calls`` stand only where there are some.  ``matched_stop`` is the stop
+    token id or string that ended it, where the engine tells.  ``parse_attempts`` is what a parser tried, for
+    the record.  ``engine_prompt_ids`` are the prompt ids that the engine says it read, where it was asked.
     """
 
     ids: TokenIds

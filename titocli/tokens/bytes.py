@@ -6,7 +6,6 @@ stand for themselves, the other 68 bytes are moved to U+0100 and up, in order.
 
 from __future__ import annotations
 
-
 _PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 
 
