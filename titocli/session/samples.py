@@ -21,13 +21,14 @@ class SampleStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One leaf as training data.
+    """One leaf as training data; ``leaf`` is the last turn that it holds.
 
     ``tokens`` holds every id of the path, prompt and completions.  ``loss_mask`` (0 or 1) and
     ``rollout_log_probs`` (float64, 0.0 where the mask is 0) cover the last ``response_length`` of them: all
     that follows the first prompt.  The mask is 1 exactly on ids that the engine sampled.
     """
 
+    leaf: int
     tokens: TokenIds
     response_length: int
     loss_mask: bytes
@@ -70,6 +71,7 @@ def _sample(path: tuple[Turn, ...]) -> Sample:
     first_prompt = path[0].prompt_length
     last = used[-1]
     return Sample(
+        leaf=last.id,
         tokens=draft.tokens,
         response_length=len(draft.tokens) - first_prompt,
         loss_mask=bytes(draft.loss_mask[first_prompt:]),
