@@ -74,13 +74,15 @@ def _tokens_taken(environment: jinja2.Environment, source: str) -> int:
 
 def _offset_of_token(environment: jinja2.Environment, source: str, number: int) -> int:
     offset, seen = 0, 0
-    for _, kind, value in environment.lexer.tokeniter(source, None):
-        found = source.find(value, offset)
-        offset = found if found >= 0 else offset
-        seen += kind not in _IGNORED
-        if seen == number:
-            return offset
-        offset += len(value)
+    try:
+        for _, kind, value in environment.lexer.tokeniter(source, None):
+            offset = max(offset, source.find(value, offset))
+            seen += kind not in _IGNORED
+            if seen == number:
+                return offset
+            offset += len(value)
+    except jinja2.TemplateSyntaxError:
+        pass  # the lexer itself stops at what follows the last good token
     return offset
 
 
