@@ -12,12 +12,12 @@ import pytest
 
 from titocli.families.registry import get_family
 from titocli.families.renderer import Renderer, family_renderer
+from titocli.families.tiny import tiny_tokenizer
 from titocli.session.arguments import TurnRequest
 from titocli.session.generation import Completion, FinishReason
 from titocli.session.history import HistoryPolicy
 from titocli.session.session import Plan, Session
 from titocli.session.tree import Turn
-from titocli.tokens.byte_level import byte_level_tokenizer
 from titocli.tokens.ids import token_ids
 
 Message = dict[str, Any]
@@ -37,9 +37,7 @@ def tool(text: str, call: str = "t0") -> Message:
 
 def renderer_of(name: str) -> Renderer:
     family = get_family(name)
-    tokens = family.required_tokens
-    special = {token for token in tokens if token.startswith("<|")}
-    return family_renderer(family, byte_level_tokenizer(tokens, special=special))
+    return family_renderer(family, tiny_tokenizer(family))
 
 
 @dataclass

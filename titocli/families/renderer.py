@@ -14,7 +14,7 @@ from titocli.families.chat_template import ChatTemplate, compile_template
 from titocli.families.family import Family, SuffixBase
 from titocli.families.messages import normalise_appended, normalise_messages
 from titocli.families.template_source import TemplateSource, shipped_template
-from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.tokens.ids import TokenIds, token_ids
 from titocli.tokens.tokenizer import Tokenizer
 
@@ -97,9 +97,10 @@ class Renderer:
         """The suffix of ``appended`` messages, generation prompt included.
 
         ``appended`` is normalised; ``history`` is the stored conversation before it as it came, ending in
-        the generated assistant message.  A family with a synthetic base looks at that message's tool calls only.  Raises
-        ``HistoryRewritten`` when the template does not append, ``UnfitTokenizer`` when the ids of the suffix
-        depend on how the text before it is cut.
+        the generated assistant message.  A family with a synthetic base looks only at that message's tool
+        calls, and at pictures and videos, which some templates number through the whole conversation.
+        Raises ``HistoryRewritten`` when the template does not append, ``UnfitTokenizer`` when the ids of the
+        suffix depend on how the text before it is cut.
         """
         base = self._suffix_base(history)
         # The tools stand in the head of the prompt, outside every suffix, unless real history is compared.
@@ -121,10 +122,10 @@ class Renderer:
         # One space of reasoning: enough for every template to print its think block.
         assistant = {"role": "assistant", "content": "", "reasoning_content": " "}
         calls = _readable_calls(self.family, history[-1:])
-        return [
-            {"role": "system", "content": "synthetic"},
-            {**assistant, "tool_calls": calls} if calls else assistant,
-        ]
+        media = _media_parts(history)
+        pictures: list[Message] = [{"role": "user", "content": media}] if media else []
+        closing: Message = {**assistant, "tool_calls": calls} if calls else assistant
+        return [{"role": "system", "content": "synthetic"}, *pictures, closing]
 
     def _suffix_of(self, before: str, text: str) -> Suffix:
         ids: TokenIds = token_ids()
@@ -159,6 +160,12 @@ def _readable_calls(family: Family, last: Sequence[Message]) -> JsonValue:
     except InvalidMessages:
         # The model wrote arguments that are no JSON; no template reads them from here.
         return None
+
+
+def _media_parts(history: Sequence[Message]) -> list[JsonObject]:
+    lists = (message.get("content") for message in history)
+    parts = (part for content in lists if isinstance(content, list | tuple) for part in content)
+    return [part for part in parts if isinstance(part, Mapping) and part.get("type", "text") != "text"]
 
 
 def refuse_unfit(family: Family, tokenizer: Tokenizer) -> None:

@@ -36,7 +36,7 @@ _IGNORED = {
 
 
 class _CountedTokens:
-    """A token iterator that knows how many it gave."""
+    """A token iterator that knows how many were asked of it."""
 
     def __init__(self, tokens: Iterator[Token]) -> None:
         self._tokens = tokens
@@ -46,9 +46,8 @@ class _CountedTokens:
         return self
 
     def __next__(self) -> Token:
-        token = next(self._tokens)
-        self.taken += 1
-        return token
+        self.taken += 1  # first: the lexer may refuse to give the next one
+        return next(self._tokens)
 
 
 def syntax_error_column(

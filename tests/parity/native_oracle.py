@@ -1,0 +1,44 @@
+"""Renders chats with transformers' own code, for comparison.
+
+A program of its own, so that any interpreter that has transformers can run it.  One JSON request a line on
+stdin: ``{template_path, messages, tools, kwargs, add_generation_prompt}``; one JSON answer a line on stdout:
+``{transformers, text}`` or ``{transformers, error}``.
+"""
+
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+import transformers
+from transformers.utils.chat_template_utils import render_jinja_template
+
+
+@cache
+def template(path):
+    return Path(path).read_bytes().decode()
+
+
+def answer(request):
+    try:
+        texts, _ = render_jinja_template(
+            conversations=[request["messages"]],
+            tools=request["tools"],
+            chat_template=template(request["template_path"]),
+            add_generation_prompt=request["add_generation_prompt"],
+            **request["kwargs"],
+        )
+    except Exception as error:  # noqa: BLE001 - whatever a template raises is the answer
+        return {"error": f"{type(error).__name__}: {error}"}
+    return {"text": texts[0]}
+
+
+def main():
+    for line in sys.stdin:
+        reply = {"transformers": transformers.__version__, **answer(json.loads(line))}
+        sys.stdout.write(json.dumps(reply) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

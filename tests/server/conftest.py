@@ -1,0 +1,104 @@
+"""A session server on a loopback socket, with an engine that the test scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from titocli.errors import TitoError
+from titocli.server.app import SessionServer, create_app
+from titocli.server.serve import base_url, bind
+from titocli.session.generation import Completion, FinishReason, GenerateRequest
+from titocli.session.history import HistoryPolicy
+from titocli.tokens.ids import token_ids
+from tests.session.conftest import renderer_of
+
+Answer = Callable[[GenerateRequest], Completion]
+
+
+@dataclass
+class ScriptedEngine:
+    """Answers as the test says, and remembers what it was asked."""
+
+    answer: Answer | None = None
+    error: TitoError | None = None
+    requests: list[GenerateRequest] = field(default_factory=list)
+    release: threading.Event | None = None
+    name: str = "scripted"
+    model: str = "scripted-model"
+
+    async def start(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.requests.append(request)
+        if self.release is not None:
+            await asyncio.to_thread(self.release.wait, 10)
+        if self.error is not None:
+            raise self.error
+        return (self.answer or plain_answer)(request)
+
+
+def plain_answer(request: GenerateRequest, text: str = "fine", finish: str = "stop") -> Completion:
+    ids = [*text.encode(), 258]  # 258: <|im_end|> of the byte-level tokenizer
+    return Completion(
+        ids=token_ids(ids),
+        log_probs=array("d", [-0.25 * (1 + at) for at in range(len(ids))]),
+        finish_reason=FinishReason(finish),
+        message={"role": "assistant", "content": text},
+        response_id=f"chatcmpl-{request.request_id}",
+        model="scripted-model",
+        cached_tokens=3,
+        metadata={"e2e_latency": 0.1},
+    )
+
+
+@contextmanager
+def running(server: SessionServer) -> Iterator[str]:
+    """The URL of the server while it runs in a thread."""
+    listener = bind("127.0.0.1", 0)
+    config = uvicorn.Config(create_app(server), log_level="error", lifespan="off", ws="none")
+    runner = uvicorn.Server(config)
+    thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]})
+    thread.start()
+    while not runner.started:
+        time.sleep(0.01)
+    try:
+        yield base_url(listener)
+    finally:
+        runner.should_exit = True
+        thread.join()
+        server.workers.shutdown()
+        listener.close()
+
+
+@pytest.fixture
+def engine() -> ScriptedEngine:
+    return ScriptedEngine()
+
+
+def serve_family(engine: Any, family: str, policy: HistoryPolicy) -> SessionServer:
+    return SessionServer(renderer=renderer_of(family), engine=engine, policy=policy)
+
+
+@pytest.fixture(params=list(HistoryPolicy))
+def client(request: pytest.FixtureRequest, engine: ScriptedEngine) -> Iterator[httpx.Client]:
+    server = serve_family(engine, "qwen3", request.param)
+    with running(server) as url, httpx.Client(base_url=url, timeout=30) as http:
+        yield http
+
+
+@pytest.fixture
+def session(client: httpx.Client) -> str:
+    return str(client.post("/sessions").json()["session_id"])
