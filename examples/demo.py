@@ -1,7 +1,7 @@
 """A tool conversation through the official openai client, and the training sample that comes out of it.
 
-Starts ``titocli serve-session`` with the embedded engine (a tiny random transformer on CPU whose tool calls are
-sampled under the family's own grammar), plays six rounds of tool use, and prints what the server kept.
+Starts ``titocli serve-session`` with the embedded engine (a tiny random transformer on CPU whose tool calls
+are sampled under the family's own grammar), plays six rounds of tool use, and prints what the server kept.
 Exits 1 when a token was lost: when a turn's prompt does not begin with all ids of the turn before it, or a
 stored turn differs from its canonical render in more than the model's own spelling.
 """
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +130,12 @@ def turn_table(records: list[Any], nodes: list[Any]) -> Table:
         table.add_column(column, justify="left" if column in ("finish", "tool calls") else "right")
     for record, node in zip(records, nodes, strict=True):
         calls = record["response"]["choices"][0]["message"].get("tool_calls", [])
-        shown = ", ".join(f"{c['function']['name']}({c['function']['arguments']})" for c in calls)
+        functions = [call["function"] for call in calls]
+        shown = ", ".join(f"{function['name']}({function['arguments']})" for function in functions)
         counts = (node["id"], node["reused_tokens"], node["new_tokens"], node["sampled_tokens"])
-        table.add_row(*map(str, counts), node["finish_reason"], Text(shown, overflow="ellipsis", no_wrap=True))
+        table.add_row(
+            *map(str, counts), node["finish_reason"], Text(shown, overflow="ellipsis", no_wrap=True)
+        )
     return table
 
 
@@ -185,13 +189,13 @@ def main() -> int:
     lost = lost_prefix(shown["records"])
     console.print(turn_table(shown["records"], nodes))
     console.print(sample_table(sample, family))
-    trained = sum(sample["loss_mask"])
+    ids, trained = len(sample["tokens"]), sum(sample["loss_mask"])
     console.print(
-        f"{len(nodes)} turns, {called} with tool calls; {len(sample['tokens'])} ids, {trained} of them trained; "
+        f"{len(nodes)} turns, {called} with tool calls; {ids} ids, {trained} of them trained; "
         f"prefix lost in {len(lost)} turns; mismatches: {len(hard)} hard, {len(mismatches) - len(hard)} soft"
     )
     reused = [node["reused_tokens"] for node in nodes]
-    growing = all(before < after for before, after in zip(reused, reused[1:], strict=False))
+    growing = all(before < after for before, after in pairwise(reused))
     return 0 if called >= ROUNDS and growing and not hard and not lost else 1
 
 

@@ -17,7 +17,10 @@ from titocli.tokens.byte_level import byte_level_tokenizer
 from titocli.tokens.ids import token_ids
 from titocli.tokens.tokenizer import Tokenizer
 
-CHATML = "{% for m in messages %}<s>{{ m.role }}:{{ m.content }}<e>\n{% endfor %}{% if add_generation_prompt %}<s>assistant{% endif %}"
+CHATML = (
+    "{% for m in messages %}<s>{{ m.role }}:{{ m.content }}<e>\n{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant{% endif %}"
+)
 TOKENIZER = byte_level_tokenizer(["<s>", "<e>"])
 FAMILY = Family(
     name="toy",
@@ -136,6 +139,6 @@ def test_a_familys_template_reads_the_kwargs_that_the_family_declares(family: Fa
     template = compile_template(shipped_template(family.template or ""))
     declared = {*family.fixed_kwargs, *family.pinned_kwargs, *family.turn_kwargs}
 
-    # Names that the template sets itself may count as read from outside; the declared ones must be among them.
+    # Names that the template sets itself may count as read from outside; the declared ones are among them.
     assert declared
     assert declared <= template.variables

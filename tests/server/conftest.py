@@ -15,13 +15,13 @@ import httpx
 import pytest
 import uvicorn
 
+from tests.session.conftest import renderer_of
 from titocli.errors import TitoError
 from titocli.server.app import SessionServer, create_app
 from titocli.server.serve import base_url, bind
 from titocli.session.generation import Completion, FinishReason, GenerateRequest
 from titocli.session.history import HistoryPolicy
 from titocli.tokens.ids import token_ids
-from tests.session.conftest import renderer_of
 
 Answer = Callable[[GenerateRequest], Completion]
 

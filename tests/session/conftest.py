@@ -42,7 +42,7 @@ def renderer_of(name: str) -> Renderer:
 
 @dataclass
 class Transcript:
-    """A session driven turn by turn; completions have random ids, as from an engine that spells its own way."""
+    """A session driven turn by turn; completions have random ids, as no tokenizer would spell them."""
 
     session: Session
     random: random.Random = field(default_factory=lambda: random.Random(0))

@@ -18,7 +18,8 @@ from titocli.errors import InvalidMessages, InvalidTools
 from titocli.families.family import Family, Role, ToolCallGrammar
 from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 
-_ROLE_ALIASES = {"developer": Role.SYSTEM}
+_ROLE_ALIASES = {"developer": Role.SYSTEM.value}
+_ROLES = frozenset(role.value for role in Role)
 
 
 def normalise_messages(family: Family, messages: JsonValue) -> list[Message]:
@@ -68,9 +69,9 @@ def _role(index: int, role: JsonValue) -> str:
     if not isinstance(role, str):
         raise _invalid(index, "has no role")
     known = _ROLE_ALIASES.get(role, role)
-    if known not in list(Role):
+    if known not in _ROLES:
         raise _invalid(index, f"has the unknown role {role[:40]!r}")
-    return str(known)
+    return known
 
 
 def _content(family: Family, index: int, content: JsonValue) -> JsonValue:

@@ -13,6 +13,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
+import msgspec
+
 from titocli.jsonvalue import JsonValue, Message
 
 _COMPARED_KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name")
@@ -23,8 +25,10 @@ ROOT_DIGEST = b""
 
 def canonical_json(value: JsonValue) -> bytes:
     """One spelling for equal JSON values: sorted keys, no spaces; numbers keep their type."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+    try:
+        return msgspec.json.encode(value, order="deterministic")
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8
+        return json.dumps(value, sort_keys=True).encode()
 
 
 def message_digest(message: Message) -> bytes:
