@@ -153,16 +153,17 @@ def segments(sample: Any) -> Iterator[tuple[str, int, int]]:
 def sample_table(sample: Any, family: str) -> Table:
     tokenizer = tiny_tokenizer(get_family(family))
     log_probs = [0.0] * (len(sample["tokens"]) - sample["response_length"]) + sample["rollout_log_probs"]
-    table = Table(title="the training sample", title_justify="left")
-    for column in ("ids", "loss mask", "kind", "mean log-prob", "text"):
-        table.add_column(column, no_wrap=True, justify="left" if column == "text" else "right")
+    table = Table(title="the training sample", title_justify="left", expand=True)
+    for column in ("ids", "loss mask", "kind", "mean log-prob"):
+        table.add_column(column, no_wrap=True, justify="right", min_width=len(column))
+    table.add_column("text", no_wrap=True, ratio=1)
     for kind, start, end in segments(sample):
         trained = kind == "sampled"
         mean = f"{sum(log_probs[start:end]) / (end - start):.3f}" if trained else ""
         text = json.dumps(tokenizer.decode(sample["tokens"][start:end]), ensure_ascii=False)[1:-1]
         style = "bold green" if trained else "dim"
         shown = Text(text, style=style, overflow="ellipsis", no_wrap=True)
-        table.add_row(f"{start}-{end}", str(int(trained)), kind, mean, shown)
+        table.add_row(f"{start:,}-{end:,}", str(int(trained)), kind, mean, shown)
     return table
 
 

@@ -11,8 +11,10 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
     |   +-- ConflictingKwarg        conflicting_kwarg       a template kwarg that the family owns
     |   +-- UnsupportedRequest      unsupported_request     a request field that cannot be honoured
     |   +-- ConflictingOption       conflicting_option      options that exclude each other
+    |   +-- InvalidOption           invalid_option          an option missing, or with a value it cannot take
     +-- InputError              exit 3   what was given cannot be used
     |   +-- UnreadableFile          unreadable_file
+    |   +-- UnwritableFile          unwritable_file
     |   +-- InvalidJson             invalid_json
     |   +-- InvalidMessages         invalid_messages
     |   +-- InvalidTools            invalid_tools
@@ -56,7 +58,7 @@ class TitoError(Exception):
     """Base of the tree; only its leaves are raised."""
 
     code: ClassVar[str] = "error"
-    http_status: ClassVar[int] = 400
+    http_status: int = 400
     exit_code: ClassVar[int] = 70
 
     def __init__(self, message: str, *, hint: str | None = None, details: JsonObject | None = None) -> None:
@@ -105,6 +107,12 @@ class ConflictingOption(UsageError):
     code = "conflicting_option"
 
 
+class InvalidOption(UsageError):
+    """An option or argument that is missing, or has a value that it cannot take."""
+
+    code = "invalid_option"
+
+
 class InputError(TitoError):
     """What was given cannot be used."""
 
@@ -115,6 +123,12 @@ class UnreadableFile(InputError):
     """A file that is missing, a directory, empty, or not text."""
 
     code = "unreadable_file"
+
+
+class UnwritableFile(InputError):
+    """A file that cannot be written."""
+
+    code = "unwritable_file"
 
 
 class InvalidJson(InputError):

@@ -1,1 +1,1 @@
-"""Typer commands: parse, call one function below, return a result; nothing else."""
+"""The Typer commands: parse, call one function of a lower layer, return a result; nothing else."""

@@ -1,1 +1,1 @@
-"""The JSON envelope and what a terminal shows."""
+"""What users see: results, errors, tables and the JSON envelope."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import uvicorn
 import uvloop
 
-from titocli.errors import ConflictingOption
+from titocli.errors import ConflictingOption, TitoError
 from titocli.jsonvalue import JsonObject
 from titocli.server.app import SessionServer, create_app
 
@@ -76,26 +76,41 @@ class _AnnouncingServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in before:
+            # uvicorn ends at once on a second SIGINT; here on a second SIGTERM too.
+            loop.add_signal_handler(number, self.handle_exit, signal.SIGINT, None)
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number, handler in before.items():
                 loop.remove_signal_handler(number)
+                signal.signal(number, handler)
 
 
-def serve(server: SessionServer, listener: socket.socket, *, on_ready: Callable[[], None]) -> None:
+def serve(
+    server: SessionServer,
+    listener: socket.socket,
+    *,
+    on_ready: Callable[[], None],
+    watch: Callable[[], None] = lambda: None,
+) -> None:
     """Start the engine and serve until SIGTERM or Ctrl-C.
 
     Then turns in flight finish, new connections are refused and the engine is closed; a second signal ends
-    at once.  Raises the engine's error when it does not start.
+    at once.  Raises the engine's error when it does not start, and what ``watch`` raises, which is called
+    every second and says that the engine has died.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(server, listener, on_ready))
+        runner.run(_serve(server, listener, on_ready, watch))
 
 
-async def _serve(server: SessionServer, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+async def _serve(
+    server: SessionServer,
+    listener: socket.socket,
+    on_ready: Callable[[], None],
+    watch: Callable[[], None],
+) -> None:
     config = uvicorn.Config(
         create_app(server),
         log_level="warning",
@@ -104,11 +119,26 @@ async def _serve(server: SessionServer, listener: socket.socket, on_ready: Calla
         lifespan="off",
     )
     await server.engine.start()
+    http = _AnnouncingServer(config, on_ready)
+    watching = asyncio.ensure_future(_watch(http, watch))
     try:
-        await _AnnouncingServer(config, on_ready).serve(sockets=[listener])
+        await http.serve(sockets=[listener])
+        if watching.done():
+            watching.result()
     finally:
+        watching.cancel()
         await server.engine.aclose()
         server.workers.shutdown(wait=False, cancel_futures=True)
+
+
+async def _watch(http: uvicorn.Server, watch: Callable[[], None]) -> None:
+    try:
+        while True:
+            watch()
+            await asyncio.sleep(1.0)
+    except TitoError:
+        http.should_exit = True
+        raise
 
 
 __all__ = ["base_url", "bind", "ready_document", "serve", "write_atomically"]

@@ -56,6 +56,14 @@ class Tokenizer:
         ids: list[int] = self._own.encode(text, add_special_tokens=False).ids
         return ids
 
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids of ``text``, and for each the characters of ``text`` that it covers as (start, end).
+
+        Ids that share a character (a character of several bytes, cut) share its place.
+        """
+        encoding = self._own.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ``ids`` with special tokens kept; broken UTF-8 becomes U+FFFD."""
         return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")

@@ -1,0 +1,80 @@
+"""``titocli families``: what titocli knows about each line of models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from titocli.cli.command import Command, CommandGroup
+from titocli.cli.completion import family_names
+from titocli.report.result import Envelope, Result
+
+if TYPE_CHECKING:
+    from titocli.families.family import Family
+
+EXAMPLES = """
+titocli families  # every family in one table
+titocli families show qwen4exp  # all of one family
+titocli families --json  # everything, for programs
+"""
+_LIST_EXAMPLES = """
+titocli families list
+titocli families list --json
+"""
+_SHOW_EXAMPLES = """
+titocli families show qwen4exp
+titocli families show qwen3 --json
+"""
+
+app = typer.Typer(
+    name="families", cls=CommandGroup, epilog=EXAMPLES, invoke_without_command=True, rich_markup_mode="rich"
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document.", rich_help_panel="Output")]
+
+
+@app.callback()
+def families(context: typer.Context, *, json: Json = False) -> Result | None:
+    """List the families, or show one of them."""
+    return _list(json) if context.invoked_subcommand is None else None
+
+
+@app.command("list", cls=Command, epilog=_LIST_EXAMPLES)
+def list_families(context: typer.Context, *, json: Json = False) -> Result:
+    """List every family."""
+    return _list(json or _asked_of_group(context))
+
+
+@app.command("show", cls=Command, epilog=_SHOW_EXAMPLES)
+def show_family(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(autocompletion=family_names, help="The family.", show_default=False)],
+    *,
+    json: Json = False,
+) -> Result:
+    """Show all of one family: checkpoints, template, kwargs, roles, boundary, parsers, deviations."""
+    from titocli.families.registry import get_family
+    from titocli.report.family_data import family_data
+    from titocli.report.family_page import draw_family
+
+    data = family_data(get_family(name))
+    return Result(body=Envelope({"family": data}) if json or _asked_of_group(context) else draw_family(data))
+
+
+def _asked_of_group(context: typer.Context) -> bool:
+    """Whether ``--json`` stands before the subcommand."""
+    return context.parent is not None and bool(context.parent.params.get("json"))
+
+
+def _list(json: bool) -> Result:
+    from titocli.families.registry import BUILT_IN
+    from titocli.report.family_data import family_data
+    from titocli.report.family_page import draw_families
+
+    families: list[Family] = list(BUILT_IN.values())
+    data = [family_data(family) for family in families]
+    return Result(body=Envelope({"families": data}) if json else draw_families(data))
+
+
+__all__ = ["EXAMPLES", "app"]

@@ -1,0 +1,134 @@
+"""What ``titocli render`` does with its options."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from titocli.cli.comparison import Comparison, compare_file, compare_templates
+from titocli.cli.conversations import (
+    Conversation,
+    ConversationFile,
+    conversation,
+    read_conversations,
+    read_tools,
+)
+from titocli.cli.format_names import Format
+from titocli.cli.formats import body_of, bytes_of, data_of, refuse_without_tokenizer
+from titocli.cli.kwarg_option import parse_kwargs
+from titocli.cli.rendering import Render, RenderOptions, make_renderer, prepare
+from titocli.cli.sample_conversation import SAMPLE
+from titocli.families.registry import get_family
+from titocli.families.renderer import Renderer
+from titocli.report.result import Body, Envelope, Notice, Result
+from titocli.tokens.loading import load_tokenizer
+from titocli.tokens.tokenizer import Tokenizer
+
+_log = logging.getLogger("titocli.render")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderRequest:
+    """The options of one run, as given; ``conversation`` is None for the built-in sample."""
+
+    conversation: str | None
+    family: str
+    tokenizer: str | None
+    template: Path | None
+    tools: Path | None
+    kwargs: tuple[str, ...]
+    reasoning_effort: str | None
+    generation_prompt: bool | None
+    turns: int | None
+    wanted: Format
+    output: Path | None
+    against: str | None
+    check: Path | None
+
+
+def render_result(request: RenderRequest) -> Result:
+    """The result of a run; raises what can be wrong with its options, files and conversations."""
+    family = get_family(request.family)
+    options = _options(request)
+    if request.tokenizer is None:
+        refuse_without_tokenizer(request.wanted, family)
+    tokenizer = None if request.tokenizer is None else load_tokenizer(request.tokenizer)
+    renderer = make_renderer(family, request.template, tokenizer, request.tokenizer)
+    _log_renderer(renderer, tokenizer)
+    file = _conversations(request.conversation)
+    renders = [prepare(renderer, one, options) for one in file.conversations]
+    comparison = _comparison(request, renders)
+    return Result(
+        body=_body(request, renders, file, tokenizer, comparison),
+        exit_code=0 if comparison is None or comparison.is_same else 1,
+        warnings=_warnings(renders),
+        notes=_notes(request, comparison),
+        output=request.output,
+    )
+
+
+def _options(request: RenderRequest) -> RenderOptions:
+    return RenderOptions(
+        kwargs=parse_kwargs(request.kwargs),
+        reasoning_effort=request.reasoning_effort,
+        tools=None if request.tools is None else read_tools(request.tools),
+        generation_prompt=request.generation_prompt,
+        turns=request.turns,
+    )
+
+
+def _log_renderer(renderer: Renderer, tokenizer: Tokenizer | None) -> None:
+    source = renderer.template.source
+    _log.info("template %s, sha256 %s", source.name, source.sha256)
+    if tokenizer is not None:
+        _log.info("tokenizer %s, %d ids", tokenizer.source, tokenizer.vocab_size)
+
+
+def _conversations(where: str | None) -> ConversationFile:
+    if where is not None:
+        return read_conversations(where)
+    sample: Conversation = conversation("the built-in sample", SAMPLE)
+    return ConversationFile(conversations=(sample,))
+
+
+def _comparison(request: RenderRequest, renders: Sequence[Render]) -> Comparison | None:
+    if request.against is not None:
+        return compare_templates(renders, request.against, request.tokenizer)
+    if request.check is not None:
+        return compare_file(bytes_of(renders, request.wanted), request.check)
+    return None
+
+
+def _body(
+    request: RenderRequest,
+    renders: Sequence[Render],
+    file: ConversationFile,
+    tokenizer: Tokenizer | None,
+    comparison: Comparison | None,
+) -> Body:
+    if comparison is None:
+        return body_of(renders, request.wanted, one_a_line=file.one_a_line, tokenizer=tokenizer)
+    if request.wanted is Format.JSON:
+        data = data_of(renders, one_a_line=file.one_a_line, tokenizer=tokenizer)
+        return Envelope({**data, "comparison": comparison.data})
+    return comparison.difference.encode()
+
+
+def _warnings(renders: Sequence[Render]) -> tuple[Notice, ...]:
+    # The same kwarg is wrong for every conversation of a file: said once.
+    return tuple(dict.fromkeys(notice for render in renders for notice in render.warnings))
+
+
+def _notes(request: RenderRequest, comparison: Comparison | None) -> tuple[str, ...]:
+    notes = []
+    if request.conversation is None:
+        notes.append("note: this is the built-in sample; give a file, or - for standard input")
+    if comparison is not None:
+        outcome = "the same as" if comparison.is_same else "different from"
+        notes.append(f"note: the render is {outcome} {comparison.name}")
+    return tuple(notes)
+
+
+__all__ = ["RenderRequest", "render_result"]

@@ -1,0 +1,187 @@
+"""``titocli serve-session``: the session server, with the engine behind it."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from titocli.cli import engine_options as options
+from titocli.report.result import Envelope, Result
+from titocli.report.settings import Channel, OutputSettings
+
+if TYPE_CHECKING:
+    from titocli.jsonvalue import JsonObject
+
+EXAMPLES = """
+titocli serve-session --family qwen3  # with the embedded CPU engine: nothing else is needed
+titocli serve-session --family qwen3 --engine-url http://127.0.0.1:30000 --tokenizer DIR
+titocli serve-session --family qwen4exp --gpus 2 --model DIR  # brings up SGLang too
+titocli serve-session --family qwen3 --gpus 1 --model DIR -- --device cpu  # arguments for SGLang after --
+titocli serve-session --family qwen3 --engine replay --replay script.jsonl  # scripted completions
+"""
+_ENGINE, _SESSIONS, _OUTPUT = "Engine", "Sessions", "Output"
+
+
+class EngineKind(StrEnum):
+    """An engine that runs in the server's own process."""
+
+    EMBEDDED = "embedded"
+    REPLAY = "replay"
+
+
+class History(StrEnum):
+    """The history policies by their names on the command line."""
+
+    LINEAR = "linear"
+    TREE = "tree"
+
+
+class Matcher(StrEnum):
+    """The message matchers by their names on the command line."""
+
+    STRICT = "strict"
+
+
+def serve_session(
+    context: typer.Context,
+    sglang_args: options.SglangArgs = None,
+    *,
+    family: options.FamilyName,
+    tokenizer: Annotated[
+        str | None, typer.Option("--tokenizer", help="tokenizer.json, its directory, or a Hugging Face id.")
+    ] = None,
+    engine_url: Annotated[
+        str | None, typer.Option("--engine-url", help="An SGLang server or router.", rich_help_panel=_ENGINE)
+    ] = None,
+    gpus: Annotated[
+        int | None, typer.Option("--gpus", min=1, help="Launch SGLang on N GPUs.", rich_help_panel=_ENGINE)
+    ] = None,
+    engine: Annotated[
+        EngineKind | None,
+        typer.Option("--engine", help="An engine without a server.", rich_help_panel=_ENGINE),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", help="Model directory (or Hugging Face id, with --gpus).", rich_help_panel=_ENGINE
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", help="JSONL of completions for --engine replay.", rich_help_panel=_ENGINE),
+    ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", min=0.001, help="Seconds for one generation.", rich_help_panel=_ENGINE),
+    ] = 600.0,
+    host: options.Host = "127.0.0.1",
+    port: options.Port = 30080,
+    history: Annotated[
+        History,
+        typer.Option("--history", help="One line, or a tree with branches.", rich_help_panel=_SESSIONS),
+    ] = History.TREE,
+    message_matcher: Annotated[
+        Matcher,
+        typer.Option(
+            "--message-matcher", help="When a replayed message is the stored one.", rich_help_panel=_SESSIONS
+        ),
+    ] = Matcher.STRICT,
+    kwarg: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kwarg", metavar="K=V", help="Template kwarg for all sessions.", rich_help_panel=_SESSIONS
+        ),
+    ] = None,
+    reasoning_effort: Annotated[
+        str | None,
+        typer.Option("--reasoning-effort", help="Where the family has it.", rich_help_panel=_SESSIONS),
+    ] = None,
+    python: options.Python = None,
+    tp: options.Tp = None,
+    dp: options.Dp = None,
+    kv_cache_dtype: options.KvCacheDtype = None,
+    mamba_full_memory_ratio: options.MambaRatio = None,
+    context_length: options.ContextLength = None,
+    mem_fraction_static: options.MemFraction = None,
+    wait: options.Wait = options.READY_SECONDS,
+    log_file: options.LogFile = None,
+    ready_file: Annotated[
+        Path | None,
+        typer.Option("--ready-file", help="Written when requests are accepted.", rich_help_panel=_OUTPUT),
+    ] = None,
+    json: options.Json = False,
+) -> Result:
+    """Serve sessions that own their tokens, in front of an engine."""
+    from titocli.cli.kwarg_option import parse_kwargs
+    from titocli.cli.stack import EngineOptions, Stack
+    from titocli.families.kwargs import refuse_conflicts, with_reasoning_effort
+    from titocli.families.registry import get_family
+    from titocli.launch.command import LaunchOptions
+    from titocli.session.history import HistoryPolicy
+
+    contract = get_family(family)
+    kwargs = with_reasoning_effort(contract, parse_kwargs(kwarg or ()), reasoning_effort)
+    refuse_conflicts(contract, kwargs)
+    launch = LaunchOptions(
+        model=model or "",
+        family=contract,
+        port=0,
+        python=python or sys.executable,
+        gpus=gpus,
+        tp=tp,
+        dp=dp,
+        kv_cache_dtype=kv_cache_dtype,
+        mamba_full_memory_ratio=mamba_full_memory_ratio,
+        context_length=context_length,
+        mem_fraction_static=mem_fraction_static,
+        extra=tuple(sglang_args or ()),
+    )
+    stack = Stack(
+        family=contract,
+        tokenizer=tokenizer,
+        engine=EngineOptions(
+            kind=None if engine is None else engine.value,
+            url=engine_url,
+            model=model,
+            replay=replay,
+            timeout_seconds=timeout,
+            launch=launch if gpus or sglang_args else None,
+            wait_seconds=wait,
+            log_path=log_file,
+        ),
+        policy=HistoryPolicy(history.value),
+        launch_kwargs=kwargs,
+        host=host,
+        port=port,
+        ready_file=ready_file,
+    )
+    stack.run(lambda ready: _announce(ready, context.obj), lambda text: _note(text, context.obj))
+    return Result()
+
+
+def _announce(ready: JsonObject, settings: OutputSettings) -> None:
+    from titocli.report.delivery import deliver
+
+    if settings.channel is Channel.PROGRAM:
+        deliver(Result(body=Envelope(ready)), settings)
+        return
+    lines = (
+        f"sessions  POST {ready['url']}/sessions",
+        f"OpenAI    {ready['openai_base_url']}",
+        f"health    {ready['url']}/health",
+    )
+    deliver(Result(body="".join(f"{line}\n" for line in lines).encode()), settings)
+
+
+def _note(text: str, settings: OutputSettings) -> None:
+    from titocli.report.delivery import deliver
+
+    if settings.channel is not Channel.PROGRAM:
+        deliver(Result(notes=(text,)), settings)
+
+
+__all__ = ["EXAMPLES", "EngineKind", "History", "Matcher", "serve_session"]

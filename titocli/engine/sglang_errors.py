@@ -1,0 +1,72 @@
+"""What goes wrong on the way to SGLang, as titocli's errors."""
+
+from __future__ import annotations
+
+import httpx
+import msgspec
+
+from titocli.errors import EngineBrokeProtocol, EngineError, EngineRefused, EngineTimeout, EngineUnreachable
+from titocli.jsonvalue import JsonValue
+
+_MESSAGE_CHARS = 500
+_OK, _FIRST_CLIENT_ERROR, _FIRST_SERVER_ERROR = 200, 400, 500
+_UNAUTHORISED = 401
+
+
+def transport_error(error: httpx.TransportError, url: str) -> EngineError:
+    """The error for a request that got no response."""
+    details: dict[str, JsonValue] = {"url": url, "cause": type(error).__name__}
+    if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
+        return EngineTimeout(
+            f"the engine at {url} did not answer in time",
+            hint="raise --timeout, or ask for fewer tokens",
+            details=details,
+        )
+    return EngineUnreachable(
+        f"the engine at {url} cannot be reached or closed the connection",
+        hint="check that the engine runs and that the URL is right",
+        details=details,
+    )
+
+
+def raise_for_status(response: httpx.Response, url: str) -> None:
+    """Raise for everything but a 200.
+
+    A 4xx keeps its status (the request was at fault), a 5xx becomes 502.
+    """
+    status = response.status_code
+    if status == _OK:
+        return
+    details: dict[str, JsonValue] = {
+        "url": url,
+        "status": status,
+        "engine_message": _engine_message(response),
+    }
+    if status < _FIRST_CLIENT_ERROR:
+        raise EngineBrokeProtocol(f"the engine answered with status {status}", details=details)
+    refused = EngineRefused(
+        f"the engine refused the request with status {status}", hint=_hint(status), details=details
+    )
+    if status < _FIRST_SERVER_ERROR:
+        refused.http_status = status
+    raise refused
+
+
+def _hint(status: int) -> str:
+    if status == _UNAUTHORISED:
+        return "the engine wants an API key: set it where the session server starts"
+    return "details.engine_message is what the engine said"
+
+
+def _engine_message(response: httpx.Response) -> str:
+    """The engine's sentence, without the input that a validation error would repeat."""
+    try:
+        parsed: JsonValue = msgspec.json.decode(response.content)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        parsed = response.text
+    for key in ("error", "message"):
+        parsed = parsed.get(key, parsed) if isinstance(parsed, dict) else parsed
+    return str(parsed)[:_MESSAGE_CHARS]
+
+
+__all__ = ["raise_for_status", "transport_error"]

@@ -1,0 +1,56 @@
+"""A family as JSON data: everything that its contract says."""
+
+from __future__ import annotations
+
+from titocli.families.family import Boundary, Family, Glue, Trim
+from titocli.families.template_source import shipped_template
+from titocli.jsonvalue import JsonObject
+
+
+def family_data(family: Family) -> JsonObject:
+    """All fields of a family, with the hash of its template file."""
+    return {
+        "name": family.name,
+        "summary": family.summary,
+        "origin": family.origin,
+        "checkpoints": [
+            {"name": checkpoint.name, "template_sha256": checkpoint.template_sha256}
+            for checkpoint in family.checkpoints
+        ],
+        "template": _template(family),
+        "fixed_kwargs": dict(family.fixed_kwargs),
+        "pinned_kwargs": {name: list(values) for name, values in family.pinned_kwargs.items()},
+        "turn_kwargs": {name: list(values) for name, values in family.turn_kwargs.items()},
+        "append_roles": [role.value for role in family.append_roles],
+        "content_parts": list(family.content_parts),
+        "boundary": _boundary(family.boundary),
+        "suffix_base": family.suffix_base.value,
+        "parsers": {
+            "reasoning": family.parsers.reasoning,
+            "tool_call": family.parsers.tool_call,
+            "sglang_reasoning": family.parsers.sglang_reasoning,
+            "sglang_tool_call": family.parsers.sglang_tool_call,
+        },
+        "stop_tokens": list(family.stop_tokens),
+        "required_tokens": list(family.required_tokens),
+        "assistant_start": family.assistant_start,
+        "comparator_trailing": list(family.comparator_trailing),
+        "deviations": [{"what": deviation.what, "why": deviation.why} for deviation in family.deviations],
+    }
+
+
+def _template(family: Family) -> JsonObject | None:
+    if family.template is None:
+        return None
+    return {"file": family.template, "sha256": shipped_template(family.template).sha256}
+
+
+def _boundary(rule: Boundary) -> JsonObject:
+    if isinstance(rule, Glue):
+        return {"rule": "glue", "after": rule.after, "text": rule.text}
+    if isinstance(rule, Trim):
+        return {"rule": "trim", "tokens": list(rule.tokens)}
+    return {"rule": "concatenate"}
+
+
+__all__ = ["family_data"]

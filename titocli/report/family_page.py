@@ -1,0 +1,108 @@
+"""Families for people: the table of all, the page of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from titocli.jsonvalue import JsonObject
+from titocli.report.result import Drawing
+from titocli.report.visible import escaped
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def draw_families(families: Sequence[JsonObject]) -> Drawing:
+    """A drawing of one row a family."""
+
+    def draw(console: Console) -> None:
+        from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - rich is only loaded where something is drawn
+        from rich.table import Table  # noqa: PLC0415
+
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table.add_column("family", style="cyan", no_wrap=True)
+        for title in ("models", "template", "origin"):
+            table.add_column(title, overflow="fold")
+        for family in families:
+            table.add_row(
+                str(family["name"]), str(family["summary"]), _template(family)[0], str(family["origin"])
+            )
+        console.print(table)
+        console.print(" all of one: titocli families show NAME", style="dim")
+
+    return draw
+
+
+def draw_family(family: JsonObject) -> Drawing:
+    """A drawing of everything about one family."""
+
+    def draw(console: Console) -> None:
+        from rich.table import Table  # noqa: PLC0415 - as above
+        from rich.text import Text  # noqa: PLC0415
+
+        console.print(Text.assemble((str(family["name"]), "bold cyan"), f"  {family['summary']}"))
+        page = Table.grid(padding=(0, 2))
+        page.add_column(style="bold", no_wrap=True)
+        page.add_column(overflow="fold")
+        for title, lines in _sections(family):
+            page.add_row(title, Text("\n".join(lines or ["none"])))
+        console.print(page)
+
+    return draw
+
+
+def _sections(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
+    yield "origin", [str(family["origin"])]
+    yield (
+        "checkpoints",
+        [
+            f"{checkpoint['name']}  (template {_short(checkpoint['template_sha256'])})"
+            for checkpoint in family["checkpoints"]
+        ],
+    )
+    yield "template", _template(family)
+    yield "fixed kwargs", [f"{name}={json.dumps(value)}" for name, value in family["fixed_kwargs"].items()]
+    yield "pinned kwargs", _choices(family["pinned_kwargs"])
+    yield "turn kwargs", _choices(family["turn_kwargs"])
+    yield "append roles", [", ".join(family["append_roles"])]
+    yield "content parts", [", ".join(family["content_parts"])]
+    yield "boundary", [_boundary(family["boundary"])]
+    yield "suffix base", [family["suffix_base"]]
+    yield "parsers", [f"{name}: {parser or 'none'}" for name, parser in family["parsers"].items()]
+    yield "stop tokens", [", ".join(family["stop_tokens"]) or "none"]
+    yield "assistant start", [escaped(family["assistant_start"] or "none")]
+    yield (
+        "deviations",
+        [
+            f"{number}. {deviation['what']}; why: {deviation['why']}"
+            for number, deviation in enumerate(family["deviations"], start=1)
+        ],
+    )
+
+
+def _template(family: Mapping[str, Any]) -> list[str]:
+    template = family["template"]
+    if template is None:
+        return ["the checkpoint's own"]
+    return [template["file"], f"sha256 {template['sha256']}"]
+
+
+def _short(sha256: str | None) -> str:
+    return "hash unknown" if sha256 is None else f"sha256 {sha256[:12]}…"
+
+
+def _choices(kwargs: Mapping[str, Sequence[Any]]) -> list[str]:
+    return [f"{name}: {', '.join(map(json.dumps, values)) or 'any'}" for name, values in kwargs.items()]
+
+
+def _boundary(rule: Mapping[str, Any]) -> str:
+    if rule["rule"] == "glue":
+        return f"glue: {escaped(rule['text'])} is inserted after {rule['after']}"
+    if rule["rule"] == "trim":
+        return f"trim: a trailing {' or '.join(rule['tokens'])} is dropped"
+    return "concatenate: appended ids follow as they are"
+
+
+__all__ = ["draw_families", "draw_family"]

@@ -1,0 +1,168 @@
+"""Tokenizers by place: a ``tokenizer.json``, a directory with one, a Hugging Face id."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from titocli.errors import InvalidJson, MissingExtra, MissingTokenizer, TitoError, UnfitTokenizer
+from titocli.tokens.tokenizer import Tokenizer
+
+TOKENIZER_FILE = "tokenizer.json"
+#: Files that may hold a checkpoint's chat template, in the order in which they count.
+TEMPLATE_FILES = ("chat_template.jinja", "tokenizer_config.json")
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_CHOICES = "give a tokenizer.json, a directory that has one, or a Hugging Face id (owner/name)"
+
+
+def load_tokenizer(where: str) -> Tokenizer:
+    """The tokenizer at ``where``.
+
+    Raises ``MissingTokenizer`` when there is none (or no way to it), ``InvalidJson`` and ``UnfitTokenizer``
+    when the file is none.
+    """
+    path = _local_file(where) or _hub_file(where, TOKENIZER_FILE)
+    definition = _read(path)
+    try:
+        return Tokenizer(definition, source=where)
+    except Exception as error:
+        # The library raises plain Exception for everything.
+        raise _unusable(path, definition) from error
+
+
+def checkpoint_folder(where: str) -> Path:
+    """The directory of the checkpoint at ``where``, with its chat template if it has one."""
+    local = _existing(where)
+    if local is not None:
+        return local if local.is_dir() else local.parent
+    for name in TEMPLATE_FILES:
+        try:
+            return _hub_file(where, name).parent
+        except _NoSuchEntry:
+            continue
+    raise MissingTokenizer(
+        f"{where} has no chat template on the Hugging Face Hub", hint="use --template FILE"
+    )
+
+
+class _NoSuchEntry(MissingTokenizer):
+    """The repository exists, the file does not."""
+
+
+def _existing(where: str) -> Path | None:
+    path = Path(where).expanduser()
+    if path.exists():
+        return path
+    if not _HUB_ID.fullmatch(where) or where.endswith(".json"):
+        raise MissingTokenizer(f"no such file or directory: {where}", hint=_CHOICES)
+    return None
+
+
+def _local_file(where: str) -> Path | None:
+    path = _existing(where)
+    if path is None or not path.is_dir():
+        return path
+    if not (path / TOKENIZER_FILE).is_file():
+        raise MissingTokenizer(
+            f"{where} has no {TOKENIZER_FILE}",
+            hint="a fast tokenizer is needed; transformers' AutoTokenizer writes one with save_pretrained",
+        )
+    return path / TOKENIZER_FILE
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UnfitTokenizer(f"{path} is not UTF-8 text", hint=_CHOICES) from error
+    except OSError as error:
+        raise MissingTokenizer(f"cannot read {path}: {error.strerror}", hint=_CHOICES) from error
+
+
+def _unusable(path: Path, definition: str) -> TitoError:
+    try:
+        json.loads(definition)
+    except json.JSONDecodeError as error:
+        return InvalidJson(
+            f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}",
+            hint="was the file downloaded completely?",
+            details={"file": str(path), "line": error.lineno, "column": error.colno},
+        )
+    return UnfitTokenizer(
+        f"{path} is not a tokenizer that the tokenizers library reads",
+        hint=_CHOICES,
+        details={"file": str(path)},
+    )
+
+
+def _hub_file(where: str, name: str) -> Path:
+    """A file of a repository of the Hugging Face Hub, downloaded or from its cache."""
+    try:
+        # Here, for it loads an HTTP client that local files do not need.
+        from huggingface_hub import errors as hub  # noqa: PLC0415
+        from huggingface_hub import hf_hub_download  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtra(
+            f"{where} is no local file, and huggingface_hub is not installed",
+            hint="pip install huggingface_hub",
+        ) from error
+    # The most specific class first: a gated repository is also one that was not found.
+    reasons: tuple[tuple[type[Exception], Callable[[str, str], MissingTokenizer]], ...] = (
+        (hub.GatedRepoError, _gated),
+        (hub.RepositoryNotFoundError, _no_repository),
+        (hub.LocalEntryNotFoundError, _unreachable),
+        (hub.EntryNotFoundError, _no_entry),
+        (Exception, _failed),
+    )
+    try:
+        return Path(hf_hub_download(where, name))
+    except Exception as error:
+        # The client's errors are many, and each wants its own hint.
+        reason = next(reason for kind, reason in reasons if isinstance(error, kind))
+        raise reason(where, name) from error
+
+
+def _gated(where: str, _: str) -> MissingTokenizer:
+    return MissingTokenizer(
+        f"{where} is gated on the Hugging Face Hub",
+        hint="accept its terms on its page, then log in with: hf auth login",
+        details={"repository": where},
+    )
+
+
+def _no_repository(where: str, _: str) -> MissingTokenizer:
+    return MissingTokenizer(
+        f"there is no {where}, neither here nor on the Hugging Face Hub",
+        hint="check the spelling; a private repository needs: hf auth login",
+        details={"repository": where},
+    )
+
+
+def _unreachable(where: str, name: str) -> MissingTokenizer:
+    return MissingTokenizer(
+        f"{where} is not in the local cache and the Hugging Face Hub cannot be reached",
+        hint=f"when online and HF_HUB_OFFLINE is not set: hf download {where} {name}",
+        details={"repository": where},
+    )
+
+
+def _no_entry(where: str, name: str) -> MissingTokenizer:
+    return _NoSuchEntry(
+        f"{where} has no {name} on the Hugging Face Hub",
+        hint="give the tokenizer of a checkpoint that has one",
+        details={"repository": where},
+    )
+
+
+def _failed(where: str, name: str) -> MissingTokenizer:
+    return MissingTokenizer(
+        f"{name} of {where} could not be fetched from the Hugging Face Hub",
+        hint=f"try it on its own: hf download {where} {name}",
+        details={"repository": where},
+    )
+
+
+__all__ = ["TEMPLATE_FILES", "TOKENIZER_FILE", "checkpoint_folder", "load_tokenizer"]
