@@ -5,7 +5,6 @@ the hash proves every byte.
 """
 
 # The lines below are quoted from a template, whatever their length.
-# ruff: noqa: E501
 
 from __future__ import annotations
 

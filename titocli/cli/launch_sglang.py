@@ -46,7 +46,7 @@ def launch_sglang(
 ) -> Result:
     """Start SGLang with the flags that a family needs, and stay until it ends."""
     from titocli.families.registry import get_family
-    from titocli.launch.command import LaunchOptions, shell_quoted, sglang_command
+    from titocli.launch.command import LaunchOptions, sglang_command, shell_quoted
     from titocli.launch.process import claim_port
 
     launch = LaunchOptions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,12 +39,6 @@ class History(StrEnum):
 
     LINEAR = "linear"
     TREE = "tree"
-
-
-class Matcher(StrEnum):
-    """The message matchers by their names on the command line."""
-
-    STRICT = "strict"
 
 
 def serve_session(
@@ -84,12 +79,6 @@ def serve_session(
         History,
         typer.Option("--history", help="One line, or a tree with branches.", rich_help_panel=_SESSIONS),
     ] = History.TREE,
-    message_matcher: Annotated[
-        Matcher,
-        typer.Option(
-            "--message-matcher", help="When a replayed message is the stored one.", rich_help_panel=_SESSIONS
-        ),
-    ] = Matcher.STRICT,
     kwarg: Annotated[
         list[str] | None,
         typer.Option(
@@ -159,29 +148,27 @@ def serve_session(
         port=port,
         ready_file=ready_file,
     )
-    stack.run(lambda ready: _announce(ready, context.obj), lambda text: _note(text, context.obj))
+    stack.run(partial(_announce, settings=context.obj, json=json), partial(_note, settings=context.obj))
     return Result()
 
 
-def _announce(ready: JsonObject, settings: OutputSettings) -> None:
+def _announce(ready: JsonObject, *, settings: OutputSettings, json: bool) -> None:
     from titocli.report.delivery import deliver
 
-    if settings.channel is Channel.PROGRAM:
-        deliver(Result(body=Envelope(ready)), settings)
-        return
     lines = (
         f"sessions  POST {ready['url']}/sessions",
         f"OpenAI    {ready['openai_base_url']}",
         f"health    {ready['url']}/health",
     )
-    deliver(Result(body="".join(f"{line}\n" for line in lines).encode()), settings)
+    said = "".join(f"{line}\n" for line in lines).encode()
+    deliver(Result(body=Envelope(ready) if json else said), settings)
 
 
-def _note(text: str, settings: OutputSettings) -> None:
+def _note(text: str, *, settings: OutputSettings) -> None:
     from titocli.report.delivery import deliver
 
-    if settings.channel is not Channel.PROGRAM:
+    if settings.channel is Channel.PERSON:
         deliver(Result(notes=(text,)), settings)
 
 
-__all__ = ["EXAMPLES", "EngineKind", "History", "Matcher", "serve_session"]
+__all__ = ["EXAMPLES", "EngineKind", "History", "serve_session"]

@@ -18,7 +18,7 @@ from titocli.families.renderer import family_renderer
 from titocli.families.template_source import template_from_checkpoint
 from titocli.families.tiny import tiny_tokenizer
 from titocli.jsonvalue import JsonObject, JsonValue
-from titocli.launch.command import LaunchOptions
+from titocli.launch.command import LaunchOptions, sglang_command
 from titocli.launch.engine import running_engine
 from titocli.launch.process import claim_port
 from titocli.server.app import SessionServer
@@ -132,6 +132,8 @@ def refuse_contradictions(options: EngineOptions) -> None:
         )
     if options.launch is not None and not options.model:
         raise ConflictingOption("--gpus needs --model", hint="a model directory, or a Hugging Face id")
+    if options.launch is not None:
+        sglang_command(options.launch)  # raises for flags that do not fit
     if (options.kind == "replay") != (options.replay is not None):
         raise ConflictingOption("--engine replay and --replay FILE go together", hint="give both")
 

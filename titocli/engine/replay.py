@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from titocli.engine.parsed import Sampled, parsed_completion, require_known_ids
-from titocli.errors import EngineBrokeProtocol, EngineRefused, InvalidJson, UnreadableFile
+from titocli.errors import EngineBrokeProtocol, EngineRefused, InvalidJson
 from titocli.families.family import Family
+from titocli.families.template_source import read_text
 from titocli.jsonvalue import JsonValue
 from titocli.session.generation import Completion, FinishReason, GenerateRequest
 from titocli.tokens.ids import TokenIds, token_ids
@@ -39,14 +40,7 @@ class ReplayLine:
 
 def read_replay(path: Path) -> tuple[ReplayLine, ...]:
     """The lines of a script; raises ``UnreadableFile``, or ``InvalidJson`` naming the line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise UnreadableFile(
-            "the replay script cannot be read as text",
-            hint='give a JSONL file with lines like {"text": "..."}',
-            details={"path": str(path)},
-        ) from None
+    text = read_text(path)
     numbered = enumerate(text.split("\n"), start=1)
     return tuple(_parse_line(path, number, line) for number, line in numbered if line.strip())
 
