@@ -77,9 +77,11 @@ class Conversation:
             "regex": ANSWER if answering else CALL,
             "chat_template_kwargs": {"enable_thinking": False},
             "return_prompt_token_ids": True,
+            # A random model ends every other turn with <|endoftext|>, which no render of the turn has.
+            "logit_bias": {"151643": -100},
         }
         reply = client.chat.completions.create(
-            model="tiny", messages=self.messages, tools=[TOOL], max_tokens=200, extra_body=steer
+            model="tiny", messages=self.messages, tools=[TOOL], max_tokens=300, extra_body=steer
         )
         choice = reply.choices[0]
         calls = choice.message.tool_calls or []

@@ -22,7 +22,13 @@ SIZE = 320
 DRAWS = 4000
 
 
-def _drawer(*, temperature: float = 1.0, top_p: float = 1.0, seed: int = 0) -> Drawer:
+def _drawer(
+    *,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    stop_ids: tuple[int, ...] = (END, OTHER),
+) -> Drawer:
     sampling = Sampling(
         temperature=temperature,
         top_p=top_p,
@@ -31,7 +37,7 @@ def _drawer(*, temperature: float = 1.0, top_p: float = 1.0, seed: int = 0) -> D
         stop_token_ids=frozenset(),
         ignore_eos=False,
     )
-    return Drawer(Vocabulary(TOKENIZER, size=SIZE, stop_ids=(END, OTHER)), sampling)
+    return Drawer(Vocabulary(TOKENIZER, size=SIZE, stop_ids=stop_ids), sampling)
 
 
 def _logits() -> torch.Tensor:
@@ -102,16 +108,14 @@ def test_log_probs_are_over_all_rows_and_scaled_by_temperature() -> None:
 def test_control_tokens_are_never_text_and_only_the_first_stop_token_ends_it() -> None:
     logits = torch.zeros(SIZE)
     logits[[END, OTHER]] = 50.0
-    assert set(_frequencies(_drawer(), logits, literal("<|other|>"))) == {ord("<")}
+    for stop_ids in ((END, OTHER), (END,)):
+        drawer = _drawer(stop_ids=stop_ids)
+        assert set(_frequencies(drawer, logits, literal("<|other|>"))) == {ord("<")}
     assert set(_frequencies(_drawer(), logits, EMPTY)) == {END}
 
 
 def test_nothing_is_drawn_where_the_tokenizer_has_no_way_on() -> None:
-    vocabulary = Vocabulary(TOKENIZER, size=SIZE, stop_ids=())
-    sampling = Sampling(
-        temperature=1.0, top_p=1.0, max_tokens=1, seed=0, stop_token_ids=frozenset(), ignore_eos=False
-    )
-    drawer = Drawer(vocabulary, sampling)
+    drawer = _drawer(stop_ids=())
     assert drawer.draw(drawer.log_probs(_logits()), Constraint(EMPTY)) is None
 
 

@@ -147,6 +147,7 @@ STRING, INTEGER, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"
         ({"type": ["string", "null"]}, "None", None),
         ({"type": ["string", "null"]}, "7", "7"),
         ({"type": ["integer", "string"]}, "7", 7),
+        ({"type": ["integer", "string"]}, '"7"', '"7"'),
         ({"type": ["integer", "string"]}, "7.5", "7.5"),
         ({"type": ["number", "string"]}, "7", 7),
         ({"anyOf": [STRING, INTEGER]}, "7", 7),

@@ -68,11 +68,19 @@ def plain_answer(request: GenerateRequest, text: str = "fine", finish: str = "st
 def running(server: SessionServer) -> Iterator[str]:
     """The URL of the server while it runs in a thread."""
     listener = bind("127.0.0.1", 0)
-    config = uvicorn.Config(create_app(server), log_level="error", lifespan="off", ws="none")
-    runner = uvicorn.Server(config)
-    thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]})
+    runner = uvicorn.Server(uvicorn.Config(create_app(server), log_level="error", lifespan="off", ws="none"))
+
+    async def main() -> None:
+        await server.engine.start()
+        try:
+            await runner.serve(sockets=[listener])
+        finally:
+            await server.engine.aclose()
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()))
     thread.start()
     while not runner.started:
+        assert thread.is_alive()
         time.sleep(0.01)
     try:
         yield base_url(listener)

@@ -21,6 +21,13 @@ titocli families show qwen3  # what titocli keeps and fixes for it
 titocli families --json  # the same for a program
 """
 
+_LOG_LEVELS = {
+    Verbosity.QUIET: logging.ERROR,
+    Verbosity.NORMAL: logging.WARNING,
+    Verbosity.INFO: logging.INFO,
+    Verbosity.DEBUG: logging.DEBUG,
+}
+
 app = typer.Typer(
     cls=CommandGroup,
     epilog=EXAMPLES,
@@ -72,10 +79,16 @@ def titocli(
     verbosity = _verbosity(quiet, verbose)
     if isinstance(context.obj, OutputSettings):
         context.obj.verbosity = verbosity
-    levels = {Verbosity.INFO: logging.INFO, Verbosity.DEBUG: logging.DEBUG}
-    if verbosity in levels:
-        form = "%(levelname)s %(name)s: %(message)s"
-        logging.basicConfig(stream=sys.stderr, level=levels[verbosity], format=form, force=True)
+    _configure_logging(verbosity)
+
+
+def _configure_logging(verbosity: Verbosity) -> None:
+    """titocli's own log lines on standard error; other libraries keep their ways."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("titocli")
+    logger.handlers[:] = [handler]
+    logger.setLevel(_LOG_LEVELS[verbosity])
 
 
 def _verbosity(quiet: bool, verbose: int) -> Verbosity:

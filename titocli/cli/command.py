@@ -54,7 +54,6 @@ def _print_examples(examples: str | None) -> None:
     for line in examples.strip().splitlines():
         command, mark, comment = line.partition("  # ")
         console.print(Text.assemble("   ", (command, "cyan"), (mark + comment, "dim")), soft_wrap=True)
-    console.print()
 
 
 __all__ = ["Command", "CommandGroup"]

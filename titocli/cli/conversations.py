@@ -18,6 +18,8 @@ from titocli.wire.anthropic_conversation import is_anthropic, openai_messages, o
 STDIN = "-"
 _SHAPES = 'expected a list of messages, or an object with "messages" (an OpenAI or Anthropic request body)'
 
+_TOOL_SHAPE = 'a tool is {"type": "function", "function": {"name": ..., "parameters": {...}}}'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
@@ -163,7 +165,8 @@ def named_place(place: str) -> Iterator[None]:
         yield
     except InputError as error:
         details = {**error.details, "place": place}
-        raise type(error)(f"{place}: {error.message}", hint=error.hint, details=details) from error
+        hint = error.hint or _TOOL_SHAPE
+        raise type(error)(f"{place}: {error.message}", hint=hint, details=details) from error
 
 
 __all__ = [

@@ -27,7 +27,7 @@ def draw_families(families: Sequence[JsonObject]) -> Drawing:
             table.add_column(title, overflow="fold")
         for family in families:
             table.add_row(
-                str(family["name"]), str(family["summary"]), _template(family)[0], str(family["origin"])
+                str(family["name"]), str(family["summary"]), _template_name(family), str(family["origin"])
             )
         console.print(table)
         console.print(" all of one: titocli families show NAME", style="dim")
@@ -43,7 +43,7 @@ def draw_family(family: JsonObject) -> Drawing:
         from rich.text import Text  # noqa: PLC0415
 
         console.print(Text.assemble((str(family["name"]), "bold cyan"), f"  {family['summary']}"))
-        page = Table.grid(padding=(0, 2))
+        page = Table.grid(padding=(0, 1))
         page.add_column(style="bold", no_wrap=True)
         page.add_column(overflow="fold")
         for title, lines in _sections(family):
@@ -62,7 +62,9 @@ def _sections(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
             for checkpoint in family["checkpoints"]
         ],
     )
-    yield "template", _template(family)
+    template = family["template"]
+    yield "template", [_template_name(family)]
+    yield "sha256", [] if template is None else [template["sha256"]]
     yield "fixed kwargs", [f"{name}={json.dumps(value)}" for name, value in family["fixed_kwargs"].items()]
     yield "pinned kwargs", _choices(family["pinned_kwargs"])
     yield "turn kwargs", _choices(family["turn_kwargs"])
@@ -82,11 +84,9 @@ def _sections(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
     )
 
 
-def _template(family: Mapping[str, Any]) -> list[str]:
+def _template_name(family: Mapping[str, Any]) -> str:
     template = family["template"]
-    if template is None:
-        return ["the checkpoint's own"]
-    return [template["file"], f"sha256 {template['sha256']}"]
+    return "the checkpoint's own" if template is None else str(template["file"])
 
 
 def _short(sha256: str | None) -> str:

@@ -34,7 +34,7 @@ class CompletionBytes:
     def ids_of(self, start: int, end: int) -> tuple[int, int]:
         """The half-open range of the fewest ids whose bytes cover ``[start, end)``."""
         first = bisect_right(self.edges, start, lo=1) - 1
-        last = bisect_left(self.edges, end, hi=len(self.edges) - 1)
+        last = bisect_left(self.edges, end)
         # Ids without bytes stand at an edge of their own; an empty range is before them.
         return min(first, last), last
 

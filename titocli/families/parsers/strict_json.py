@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from typing import NoReturn
 
 from titocli.jsonvalue import JsonValue
 
-#: Levels of nesting that are read.  The interpreter's own limit depends on how deep the caller stands.
+#: Objects and lists inside each other that are read.  The interpreter's own limit depends on how deep the caller stands.
 MAX_LEVELS = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -57,17 +57,17 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _is_deep(value: JsonValue) -> bool:
-    level: Sequence[JsonValue] = [value]
-    for _ in range(MAX_LEVELS + 1):
-        level = [child for parent in level for child in _children(parent)]
+    level = [value]
+    for _ in range(MAX_LEVELS):
+        level = [child for parent in level for child in _children(parent) if isinstance(child, dict | list)]
         if not level:
             return False
     return True
 
 
-def _children(value: JsonValue) -> Sequence[JsonValue]:
-    if isinstance(value, Mapping):
-        return list(value.values())
+def _children(value: JsonValue) -> Iterable[JsonValue]:
+    if isinstance(value, dict):
+        return value.values()
     return value if isinstance(value, list) else ()
 
 
