@@ -87,13 +87,13 @@ class SessionServer:
         """``GET /sessions/{id}``."""
         live = self._live(request)
         async with live.lock:
-            return json_response(await self.off_loop(session_view, live.id, live.session))
+            return await self.off_loop(lambda: json_response(session_view(live.id, live.session)))
 
     async def samples(self, request: Request) -> Response:
         """``GET`` or ``POST /sessions/{id}/samples``."""
         live = self._live(request)
         async with live.lock:
-            return json_response(await self.off_loop(samples_view, live.id, live.session))
+            return await self.off_loop(lambda: json_response(samples_view(live.id, live.session)))
 
     async def delete(self, request: Request) -> Response:
         """``DELETE /sessions/{id}``."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,6 +14,8 @@ from titocli.wire.openai_reply import error_body
 
 #: Bytes of one request body.  Agent histories reach megabytes.
 MAX_BODY_BYTES = 256 * 1024 * 1024
+#: Bytes from which on a body is parsed off the event loop.
+_LARGE_BODY_BYTES = 256 * 1024
 
 
 class BodyTooLarge(UnsupportedRequest):
@@ -28,6 +32,8 @@ async def read_object(request: Request) -> JsonObject:
         body.extend(chunk)
         if len(body) > MAX_BODY_BYTES:
             raise BodyTooLarge(f"the request body has more than {MAX_BODY_BYTES} bytes")
+    if len(body) > _LARGE_BODY_BYTES:
+        return await asyncio.to_thread(_parse_object, bytes(body))
     return _parse_object(bytes(body)) if body else {}
 
 

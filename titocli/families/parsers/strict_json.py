@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from titocli.jsonvalue import JsonValue
 
-#: Objects and lists inside each other that are read.  The interpreter's own limit depends on how deep the caller stands.
+#: Levels of objects and lists that are read; the interpreter's own limit depends on its caller's depth.
 MAX_LEVELS = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
