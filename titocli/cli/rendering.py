@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 from titocli.cli.conversations import Conversation, named_place
-from titocli.errors import InvalidJson
 from titocli.families.family import Family, Role
 from titocli.families.kwargs import resolve_kwargs, same_value, with_reasoning_effort
 from titocli.families.messages import normalise_messages
@@ -161,13 +160,7 @@ def make_renderer(
 
 def checkpoint_template(where: str) -> TemplateSource:
     """The chat template of the checkpoint whose tokenizer is at ``where``."""
-    folder = checkpoint_folder(where)
-    try:
-        return template_from_checkpoint(folder)
-    except (ValueError, AttributeError) as error:
-        raise InvalidJson(
-            f"{folder / 'tokenizer_config.json'} is not a JSON object", hint="use --template FILE"
-        ) from error
+    return template_from_checkpoint(checkpoint_folder(where))
 
 
 __all__ = ["Render", "RenderOptions", "checkpoint_template", "make_renderer", "prepare"]

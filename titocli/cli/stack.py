@@ -15,7 +15,7 @@ from titocli.engine.sglang import SglangEngine
 from titocli.errors import ConflictingOption, MissingTokenizer
 from titocli.families.family import Family
 from titocli.families.renderer import family_renderer
-from titocli.families.template_source import template_from_checkpoint
+from titocli.families.template_source import TemplateSource, template_from_checkpoint
 from titocli.families.tiny import tiny_tokenizer
 from titocli.jsonvalue import JsonObject, JsonValue
 from titocli.launch.command import LaunchOptions, sglang_command
@@ -24,7 +24,7 @@ from titocli.launch.process import claim_port
 from titocli.server.app import SessionServer
 from titocli.server.serve import base_url, bind, ready_document, serve, write_atomically
 from titocli.session.history import HistoryPolicy
-from titocli.tokens.loading import load_tokenizer
+from titocli.tokens.loading import checkpoint_folder, load_tokenizer
 from titocli.tokens.tokenizer import Tokenizer
 
 
@@ -64,7 +64,7 @@ class Stack:
         tokenizer = self._tokenizer(note)
         source = None
         if self.family.template is None:
-            source = template_from_checkpoint(Path(self.engine.model or self.tokenizer or ""))
+            source = self._checkpoint_template()
         renderer = family_renderer(self.family, tokenizer, source)
         with bind(self.host, self.port) as listener, self._engine(tokenizer, note) as (engine, watch):
             server = SessionServer(
@@ -78,6 +78,15 @@ class Stack:
                 announce(ready)
 
             serve(server, listener, on_ready=on_ready, watch=watch)
+
+    def _checkpoint_template(self) -> TemplateSource:
+        where = self.engine.model or self.tokenizer
+        if where is None:
+            raise MissingTokenizer(
+                f"family {self.family.name!r} takes the checkpoint's own template",
+                hint="give --model or --tokenizer: a checkpoint directory, or a Hugging Face id",
+            )
+        return template_from_checkpoint(checkpoint_folder(where))
 
     def _tokenizer(self, note: Callable[[str], None]) -> Tokenizer:
         where = self.tokenizer or _local_model(self.engine.model)

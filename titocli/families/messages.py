@@ -149,16 +149,18 @@ def normalise_tools(tools: JsonValue) -> list[Tool]:
     if tools is None:
         return []
     if isinstance(tools, str) or not isinstance(tools, Sequence):
-        raise InvalidTools(f"tools must be a list, not {_json_type(tools)}")
+        raise InvalidTools(f"tools must be a list, not {_json_type(tools)}", hint=_TOOL_HINT)
     return [_tool(index, tool) for index, tool in enumerate(tools)]
 
 
 def _tool(index: int, tool: JsonValue) -> Tool:
     function = tool.get("function", tool) if isinstance(tool, Mapping) else None
     if not isinstance(tool, Mapping) or not isinstance(function, Mapping):
-        raise InvalidTools(f"tool {index} is not an object", details={"tool_index": index})
+        raise InvalidTools(f"tool {index} is not an object", details={"tool_index": index}, hint=_TOOL_HINT)
     if not isinstance(function.get("name"), str):
-        raise InvalidTools(f"tool {index} has no function name", details={"tool_index": index})
+        raise InvalidTools(
+            f"tool {index} has no function name", details={"tool_index": index}, hint=_TOOL_HINT
+        )
     return tool if "function" in tool else {"type": "function", "function": tool}
 
 
@@ -173,6 +175,8 @@ def _invalid(index: int, what: str) -> InvalidMessages:
 
 
 _HINT = "a message has a role (system, user, assistant, tool) and content (text, or a list of parts)"
+
+_TOOL_HINT = 'a tool is {"type": "function", "function": {"name": ..., "parameters": ...}}'
 
 _JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", type(None): "null"}
 

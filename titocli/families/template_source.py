@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
-from titocli.errors import UnreadableFile
+from titocli.errors import InvalidJson, UnreadableFile
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,23 @@ def template_from_checkpoint(folder: Path) -> TemplateSource:
         return template_from_file(own)
     config = folder / "tokenizer_config.json"
     if config.is_file():
-        text = _template_of_config(json.loads(read_text(config)))
+        text = _template_of_config(_read_config(config))
         if text is not None:
             return TemplateSource(str(config), text)
     raise UnreadableFile(
         f"{folder} has no chat template",
         hint="expected chat_template.jinja, or chat_template in tokenizer_config.json",
     )
+
+
+def _read_config(path: Path) -> dict[str, object]:
+    try:
+        config = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        config = None
+    if not isinstance(config, dict):
+        raise InvalidJson(f"{path} is not a JSON object", hint="use --template FILE")
+    return config
 
 
 def _template_of_config(config: dict[str, object]) -> str | None:
