@@ -84,3 +84,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 __all__ = ["CPU_ENV", "EnvironmentUnavailable", "engine_environment"]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"SGLang's Python: {engine_environment()}\n")

@@ -214,6 +214,21 @@ def test_the_engines_own_refusal_keeps_its_status_and_sentence() -> None:
     assert EngineRefused.http_status == 502
 
 
+def test_a_validation_error_of_the_engine_is_passed_on_without_the_prompt_that_it_repeats() -> None:
+    said = (
+        "1 validation error:\n  {'type': 'string_type', 'loc': ('body', 'messages', 0, 'content'), "
+        "'msg': 'Input should be a valid string', 'input': {'secret': 'a prompt'}}"
+    )
+    with (
+        loopback(answers(**{CHAT: Answer({"object": "error", "message": said}, status=400)})) as server,
+        pytest.raises(EngineRefused) as caught,
+    ):
+        generate(server)
+    message = str(caught.value.details["engine_message"])
+    assert "Input should be a valid string" in message
+    assert "a prompt" not in message
+
+
 def test_a_missing_api_key_is_said_so() -> None:
     missing = recorded("apikey_missing")
     with (
