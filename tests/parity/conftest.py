@@ -1,30 +1,34 @@
-"""The oracle: transformers, as each interpreter at hand has it."""
+"""The oracle: transformers, in two versions.
+
+The test environment has the newest that titocli was tested with, the engine's environment the one that SGLang
+pins (5.19): template environments change between versions.
+"""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests.assets import unavailable
+from tests.engine.environment import EnvironmentUnavailable, engine_environment
 from tests.parity.oracle import ORACLE_SCRIPT, Oracle
 
 
-def oracle_interpreters() -> list[str]:
-    """This interpreter, and the one of TITOCLI_ENGINE_PYTHON: the engine pins another transformers."""
-    return [sys.executable, *filter(None, [os.environ.get("TITOCLI_ENGINE_PYTHON")])]
+def engine_python() -> str:
+    try:
+        return str(engine_environment())
+    except EnvironmentUnavailable as error:
+        unavailable(str(error))
 
 
-@pytest.fixture(
-    scope="session",
-    params=oracle_interpreters(),
-    ids=["own-transformers", "engine-transformers"][: len(oracle_interpreters())],
-)
+@pytest.fixture(scope="session", params=["own-transformers", "engine-transformers"])
 def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
-    """transformers' render, by each interpreter that is there."""
-    command = [request.param, str(ORACLE_SCRIPT)]
+    """transformers' render, by each of the two versions."""
+    python = sys.executable if request.param == "own-transformers" else engine_python()
+    command = [python, str(ORACLE_SCRIPT)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Oracle(process)
         process.stdin.close()

@@ -9,6 +9,7 @@ from titocli.errors import EngineBrokeProtocol, EngineError, EngineRefused, Engi
 from titocli.jsonvalue import JsonValue
 
 _MESSAGE_CHARS = 500
+_REPEATED_INPUT = "'input':"
 _OK, _FIRST_CLIENT_ERROR, _FIRST_SERVER_ERROR = 200, 400, 500
 _UNAUTHORISED = 401
 
@@ -59,14 +60,15 @@ def _hint(status: int) -> str:
 
 
 def _engine_message(response: httpx.Response) -> str:
-    """The engine's sentence, without the input that a validation error would repeat."""
+    """The engine's sentence, cut where a validation error repeats its input, which may be a prompt."""
     try:
         parsed: JsonValue = msgspec.json.decode(response.content)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         parsed = response.text
     for key in ("error", "message"):
         parsed = parsed.get(key, parsed) if isinstance(parsed, dict) else parsed
-    return str(parsed)[:_MESSAGE_CHARS]
+    sentence, _, _ = str(parsed).partition(_REPEATED_INPUT)
+    return sentence[:_MESSAGE_CHARS]
 
 
 __all__ = ["raise_for_status", "transport_error"]
