@@ -116,7 +116,9 @@ def test_heavy_modules_are_imported_by_the_embedded_engine_only() -> None:
             assert not named & HEAVY_MODULES, path
 
 
-@pytest.mark.parametrize("module", ["titocli.engine.embedded", "titocli.engine.replay", "titocli.server.serve"])
+@pytest.mark.parametrize(
+    "module", ["titocli.engine.embedded", "titocli.engine.replay", "titocli.server.serve"]
+)
 def test_importing_an_engine_or_the_server_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*(sys.modules.keys() & {HEAVY_MODULES!r}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

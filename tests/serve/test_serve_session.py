@@ -124,7 +124,11 @@ def test_a_taken_port_is_said_and_not_served(script: Path) -> None:
         (["--family", "qwen3", "--kwarg", "clear_thinking=true"], 2, "fixes the template kwarg"),
         (["--family", "qwen3", "--reasoning-effort", "low"], 2, "has no reasoning effort"),
         (["--family", "qwen3", "--engine-url", "http://127.0.0.1:9"], 4, "needs the tokenizer"),
-        (["--family", "qwen3", "--engine", "replay", "--replay", "nowhere.jsonl"], 3, "no such file: nowhere.jsonl"),
+        (
+            ["--family", "qwen3", "--engine", "replay", "--replay", "nowhere.jsonl"],
+            3,
+            "no such file: nowhere.jsonl",
+        ),
         (["--family", "qwen3", "--tokenizer", "nowhere.json"], 4, "no such file"),
         (["--family", "qwen3", "--gpus", "1", "--model", ".", "--tp", "2"], 2, "do not fit"),
     ],
