@@ -23,6 +23,7 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
     |   +-- TemplateUnbounded       template_unbounded      exceeded its budget of work or output
     |   +-- HistoryRewritten        history_rewritten       the template edits text before an append
     |   +-- RoleNotAppendable       role_not_appendable
+    |   +-- ControlTokenInText      control_token_in_text   client text spells a control token
     +-- UnavailableError        exit 4   something is not installed or not there
     |   +-- MissingExtra            missing_extra
     |   +-- MissingTokenizer        missing_tokenizer
@@ -177,6 +178,12 @@ class RoleNotAppendable(InputError):
     """A role that the family cannot append without rewriting history."""
 
     code = "role_not_appendable"
+
+
+class ControlTokenInText(InputError):
+    """Client text that spells a control token, where that is refused or cannot be kept apart."""
+
+    code = "control_token_in_text"
 
 
 class UnavailableError(TitoError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run, assert_snapshot
+from titocli.families.family import Family
 from titocli.families.registry import BUILT_IN
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
@@ -61,6 +63,15 @@ def test_a_family_is_complete_in_json(run: Run) -> None:
     assert family["stop_tokens"] == ["<|im_end|>", "<|endoftext|>"]
     assert family["deviations"][0]["why"]
     assert family["origin"] == "built-in"
+
+
+def test_every_field_of_a_contract_is_in_its_json(run: Run) -> None:
+    family = run("families", "show", "glm47", "--json").document["data"]["family"]
+
+    fields = {field.name for field in dataclasses.fields(Family)}
+    assert fields - family.keys() == set()
+    for variant in family["variants"].values():
+        assert fields - variant.keys() == {"variants"}
 
 
 def test_the_page_of_a_family_says_all_that_its_json_says(run: Run) -> None:

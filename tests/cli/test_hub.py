@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.assets import kimi_checkpoint
 from tests.cli.conftest import Outcome, run_process
 from titocli.families.chatml import REQUIRED_TOKENS
 from titocli.tokens.byte_level import byte_level_tokenizer
@@ -19,8 +20,15 @@ FILES = {
     "/owner/good/resolve/main/tokenizer.json": byte_level_tokenizer(REQUIRED_TOKENS).definition.encode(),
     "/owner/good/resolve/main/tokenizer_config.json": json.dumps({"chat_template": "hub"}).encode(),
 }
+#: The repository of a checkpoint that has a rank file for a tokenizer.
+RANKS = "/owner/ranks/resolve/main"
 #: How the Hub says no: status and X-Error-Code, by repository.
-REFUSALS = {"good": (404, "EntryNotFound"), "gated": (403, "GatedRepo"), "broken": (400, "")}
+REFUSALS = {
+    "good": (404, "EntryNotFound"),
+    "ranks": (404, "EntryNotFound"),
+    "gated": (403, "GatedRepo"),
+    "broken": (400, ""),
+}
 MISSING = (404, "RepoNotFound")
 
 
@@ -119,3 +127,18 @@ def test_a_repository_without_the_file_is_told_from_one_that_is_missing(hub: str
 
     assert outcome.code == 4
     assert "owner/good has no tokenizer.json" in outcome.err
+
+
+@pytest.mark.assets
+def test_a_rank_file_comes_from_the_hub_where_there_is_no_tokenizer_file(
+    hub: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("tiktoken.model", "tokenizer_config.json"):
+        monkeypatch.setitem(FILES, f"{RANKS}/{name}", (kimi_checkpoint() / name).read_bytes())
+    environment = {"HF_ENDPOINT": hub, "HF_HOME": str(folder / "hub"), "HF_HUB_DISABLE_XET": "1"}
+    argv = ("render", "--family", "kimi26", "--format", "ids", "--tokenizer")
+    outcome = run_process(*argv, "owner/ranks", **environment)
+
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)[0] == 163_594
+    assert outcome.out == run_process(*argv, str(kimi_checkpoint())).out

@@ -159,7 +159,7 @@ def test_without_a_conversation_every_family_shows_the_sample(run: Run, family: 
 
     assert outcome.code == 0
     assert "And in Lyon?" in outcome.out.decode()
-    assert '"get_weather"' in outcome.out.decode()
+    assert "get_weather" in outcome.out.decode()
     assert "The user wants the weather" in outcome.out.decode()
     assert outcome.err.startswith("note: this is the built-in sample")
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from titocli.errors import InvalidMessages
+from titocli.families.family import ToolCallGrammar
 from titocli.families.messages import normalise_messages, normalise_tools, tool_names
 from titocli.families.registry import BUILT_IN, get_family
 
@@ -36,7 +37,8 @@ def calls(arguments: Any) -> list[Any]:
 )
 def test_content_becomes_text(family: str, content: Any, text: str) -> None:
     assert one(family, role="user", content=content)["content"] == text
-    assert one(family, role="tool")["content"] == ""
+    tool = normalise_messages(get_family(family), [{"role": "user"}, {"role": "tool", "content": content}])
+    assert tool[1]["content"] == text
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -56,21 +58,120 @@ def test_arguments_become_an_object(family: str, arguments: Any, parsed: Any) ->
     assert message["tool_calls"][0]["function"]["arguments"] == parsed
 
 
-@pytest.mark.parametrize("arguments", ['{"a":', "[1]", "3", "plain"])
-def test_arguments_that_are_no_object_stay_verbatim_or_are_refused(arguments: str) -> None:
-    kept = one("qwen3", role="assistant", tool_calls=calls(arguments))
-    assert kept["tool_calls"][0]["function"]["arguments"] == arguments
+PRINT_JSON = (ToolCallGrammar.HERMES_JSON, ToolCallGrammar.KIMI_SECTIONS)
 
-    with pytest.raises(InvalidMessages):
-        one("qwen35", role="assistant", tool_calls=calls(arguments))
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("arguments", ['{"a":', "[1]", "3", "plain", '"x"', "{" * 100_000])
+def test_text_that_is_no_object_stays_verbatim_or_is_the_one_argument(family: str, arguments: str) -> None:
+    message = one(family, role="assistant", tool_calls=calls(arguments))
+
+    kept = get_family(family).parsers.tool_call in PRINT_JSON
+    expected = arguments if kept else {"arguments": arguments}
+    assert message["tool_calls"][0]["function"]["arguments"] == expected
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("arguments", [[1], 3, True])
+def test_arguments_that_are_neither_text_nor_object_are_refused(family: str, arguments: Any) -> None:
+    with pytest.raises(InvalidMessages) as refused:
+        one(family, role="assistant", tool_calls=calls(arguments))
+
+    assert refused.value.details == {"message_index": 0}
+    assert refused.value.hint == "arguments are an object, or the text of one"
+
+
+@pytest.mark.parametrize("arguments", [" ", "null", "\n"])
+def test_nothing_at_all_is_the_empty_object(arguments: str) -> None:
+    message = one("qwen35", role="assistant", tool_calls=calls(arguments))
+
+    assert message["tool_calls"][0]["function"]["arguments"] == {}
+
+
+def test_a_key_that_comes_twice_is_kept_where_text_can_be_and_else_the_last_counts() -> None:
+    twice = '{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}'
+
+    def arguments(family: str) -> Any:
+        return one(family, role="assistant", tool_calls=calls(twice))["tool_calls"][0]["function"][
+            "arguments"
+        ]
+
+    assert arguments("qwen3") == twice
+    assert arguments("qwen35") == {"a": 3, "b": {"c": 2}}
+
+
+def test_a_call_without_the_function_wrapper_is_read() -> None:
+    call = {"name": "f", "arguments": "{}"}
+
+    assert one("qwen3", role="assistant", tool_calls=[call])["tool_calls"] == [{"name": "f", "arguments": {}}]
+
+
+def reasoning(family: str = "qwen3", **message: Any) -> tuple[Any, Any]:
+    normal = one(family, role="assistant", **message)
+    assert "reasoning" not in normal
+    return normal.get("reasoning_content"), normal["content"]
 
 
 def test_reasoning_is_read_under_its_newer_name() -> None:
-    assert one("qwen3", role="assistant", reasoning="r")["reasoning_content"] == "r"
-    assert one("qwen3", role="assistant", reasoning="r", reasoning_content="")["reasoning_content"] == "r"
-    assert (
-        one("qwen3", role="assistant", reasoning="r", reasoning_content="own")["reasoning_content"] == "own"
-    )
+    assert reasoning(reasoning="r") == ("r", "")
+    assert reasoning(reasoning="r", reasoning_content="") == ("r", "")
+    assert reasoning(reasoning="r", reasoning_content="own") == ("own", "")
+    assert reasoning(reasoning="", reasoning_content=None) == ("", "")
+    assert reasoning(reasoning=None, reasoning_content=None) == (None, "")
+    assert reasoning(reasoning_content=[{"type": "text", "text": "a"}, {"text": "b"}]) == ("ab", "")
+
+
+def test_reasoning_that_is_no_text_is_refused() -> None:
+    for wrong in (3, {"text": "a"}, [3]):
+        with pytest.raises(InvalidMessages):
+            one("qwen3", role="assistant", reasoning_content=wrong)
+
+
+INLINE = "<think>\nstep\n</think>\n\nans</think>x"
+
+
+def test_think_tags_before_an_answer_are_its_reasoning() -> None:
+    assert reasoning(content=INLINE) == ("step", "ans</think>x")
+    assert reasoning(content="\n <think></think>") == ("", "")
+    assert reasoning("kimi25", content="<think>step</think>ans") == ("step", "ans")
+    assert reasoning(content=[{"type": "text", "text": INLINE}]) == ("step", "ans</think>x")
+
+
+def test_think_tags_beside_the_same_reasoning_are_dropped_and_beside_another_are_the_answer() -> None:
+    assert reasoning(content=INLINE, reasoning_content="step\n") == ("step\n", "ans</think>x")
+    assert reasoning(content=INLINE, reasoning_content="other") == ("other", INLINE)
+    assert reasoning(content=INLINE, reasoning_content="") == ("", INLINE)
+    assert reasoning(content="<think> </think>a", reasoning_content=" ") == (" ", "<think> </think>a")
+
+
+def test_text_that_mentions_think_tags_is_left_whole() -> None:
+    assert reasoning(content="say </think>") == (None, "say </think>")
+    assert reasoning(content="say <think>a</think>") == (None, "say <think>a</think>")
+    assert reasoning(content="<think>open") == (None, "<think>open")
+    assert one("qwen3", role="user", content=INLINE)["content"] == INLINE
+    assert reasoning("inkling", content=INLINE) == (None, INLINE)
+
+
+def test_members_that_are_null_are_missing() -> None:
+    normal = one("kimi25", role="user", content="x", name=None, tool_calls=None)
+
+    assert normal == {"role": "user", "content": "x"}
+
+
+def test_a_conversation_that_starts_with_a_tool_result_is_refused() -> None:
+    for family in FAMILIES:
+        with pytest.raises(InvalidMessages) as refused:
+            one(family, role="tool", content="late", tool_call_id="functions.f:9")
+        assert refused.value.details == {"message_index": 0}
+
+
+def test_a_kimi_call_needs_its_id() -> None:
+    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+    with pytest.raises(InvalidMessages) as refused:
+        one("kimi25", role="assistant", tool_calls=[call])
+    assert "functions.NAME:INDEX" in (refused.value.hint or "")
+    assert one("qwen3", role="assistant", tool_calls=[call])["tool_calls"]
 
 
 def test_a_developer_is_a_system_message() -> None:

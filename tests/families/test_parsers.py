@@ -23,7 +23,6 @@ from tests.families.parsing import (
     xml_call,
 )
 from titocli.families.parsers.parsed import ReasoningStatus
-from titocli.families.registry import BUILT_IN
 
 FAMILIES = ["qwen3", "qwennext", "qwen35", "qwen36", "qwen38small", "qwen4exp"]
 END = TOKENIZER.token_id("<|im_end|>")
@@ -65,7 +64,7 @@ def _source(ids: list[int], start: int, end: int) -> str:
     return TOKENIZER.decode([token_id for token_id in ids[start:end] if token_id >= 0])
 
 
-@given(st.sampled_from(sorted(BUILT_IN)), IDS, PROMPTS, st.booleans())
+@given(st.sampled_from(["default", *FAMILIES]), IDS, PROMPTS, st.booleans())
 def test_any_ids_have_an_answer_whose_spans_are_in_order(
     family: str, ids: list[int], prompt: str, with_tools: bool
 ) -> None:
@@ -208,7 +207,7 @@ def test_the_message_has_openai_shape_and_leaves_out_what_is_not_there() -> None
     }
 
 
-def test_call_ids_depend_on_turn_ids_and_index_alone() -> None:
+def test_call_ids_depend_on_turn_index_and_the_ids_before_the_end_of_the_call() -> None:
     ids = TOKENIZER.encode(hermes_call("f", {}) + "\n" + hermes_call("f", {}))
 
     def call_ids(ids: list[int], turn: str | int) -> list[str]:
@@ -216,8 +215,10 @@ def test_call_ids_depend_on_turn_ids_and_index_alone() -> None:
 
     same, again = call_ids(ids, "t1"), call_ids(ids, "t1")
     assert same == again
-    different = {*same, *call_ids(ids, "t2"), *call_ids([*ids, END], "t1"), *call_ids(ids, 1)}
+    before = TOKENIZER.encode("so\n")
+    different = {*same, *call_ids(ids, "t2"), *call_ids([*before, *ids], "t1"), *call_ids(ids, 1)}
     assert len(different) == 8
+    assert call_ids([*ids, *before, END], "t1") == same
     assert all(len(call_id) == len("call_") + 24 and call_id.startswith("call_") for call_id in different)
     assert all(set(call_id.removeprefix("call_")) <= set("0123456789abcdef") for call_id in different)
 

@@ -141,4 +141,5 @@ def test_a_familys_template_reads_the_kwargs_that_the_family_declares(family: Fa
 
     # Names that the template sets itself may count as read from outside; the declared ones are among them.
     assert declared
-    assert declared <= template.variables
+    # GLM-5.3 always thinks: the kwarg is fixed because its template ignores it.
+    assert declared - template.variables == ({"enable_thinking"} if family.name == "glm53" else set())

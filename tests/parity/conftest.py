@@ -6,7 +6,6 @@ pins (5.19): template environments change between versions.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -14,7 +13,7 @@ import pytest
 
 from tests.assets import unavailable
 from tests.engine.environment import EnvironmentUnavailable, engine_environment
-from tests.parity.oracle import ORACLE_SCRIPT, Oracle
+from tests.parity.oracle import Oracle, running_transformers
 
 
 def engine_python() -> str:
@@ -28,7 +27,5 @@ def engine_python() -> str:
 def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
     """transformers' render, by each of the two versions."""
     python = sys.executable if request.param == "own-transformers" else engine_python()
-    command = [python, str(ORACLE_SCRIPT)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Oracle(process)
-        process.stdin.close()
+    with running_transformers(python) as running:
+        yield running

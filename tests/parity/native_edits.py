@@ -10,16 +10,6 @@ from collections.abc import Mapping, Sequence
 
 Edit = tuple[str, str]
 
-#: The name of a checkpoint's own template, by family.
-NATIVE_OF: Mapping[str, str] = {
-    "qwen3": "qwen3",
-    "qwennext": "qwen3_thinking_2507_next",
-    "qwen35": "qwen3.5",
-    "qwen36": "qwen3.6",
-    "qwen38small": "qwen3.8",
-    "qwen4exp": "qwen3.8",
-}
-
 #: What a checkpoint's template raises for a conversation without a user message; the families do not.
 USER_GUARD_MESSAGE = "No user query found in messages."
 _NO_USER_GUARD: Edit = ("{%- if ns.multi_step_tool %}", "{%- if false %}")
@@ -39,7 +29,20 @@ KEEPS_THINKING: Mapping[str, Sequence[Edit]] = {
     "qwen3": [_ANY_TURN, _ANY_BLOCK],
     "qwennext": [_ANY_TURN, _ANY_BLOCK],
     "qwen35": [_ANY_TURN],
+    "kimi25": [("range(messages|length-1, -1, -1)", "[]")],
+    "minimax": [
+        ("{%- if reasoning_content and loop.index0 > ns.last_user_index -%}", "{%- if reasoning_content -%}")
+    ],
 }
+
+#: GLM-5.1: a turn without reasoning begins in the same way before and after the last user message.
+STEADY_EMPTY_BLOCK: Sequence[Edit] = [
+    (
+        "{%- elif loop.index0 > ns.last_user_index and not (enable_thinking is defined and not enable_thinking) %}",
+        "{%- elif not (enable_thinking is defined and not enable_thinking) %}",
+    ),
+    ("{%- elif loop.index0 < ns.last_user_index and ns.has_thinking %}", "{%- elif false %}"),
+]
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

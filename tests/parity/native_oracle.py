@@ -1,8 +1,8 @@
 """Renders chats with transformers' own code, for comparison.
 
 A program of its own, so that any interpreter that has transformers can run it.  One JSON request a line on
-stdin: ``{template_path, messages, tools, kwargs, add_generation_prompt}``; one JSON answer a line on stdout:
-``{transformers, text}`` or ``{transformers, error}``.
+stdin: ``{template_path, messages, tools, kwargs, add_generation_prompt}``, or ``{version}``; one JSON answer a
+line on stdout: ``{transformers, text}`` or ``{transformers, error}``, or ``{transformers}``.
 """
 
 import json
@@ -35,7 +35,9 @@ def answer(request):
 
 def main():
     for line in sys.stdin:
-        reply = {"transformers": transformers.__version__, **answer(json.loads(line))}
+        request = json.loads(line)
+        said = {} if "version" in request else answer(request)
+        reply = {"transformers": transformers.__version__, **said}
         sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 #: The program to run with an interpreter that has transformers.
@@ -26,6 +28,11 @@ class Oracle:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
+    @cached_property
+    def version(self) -> str:
+        """The version of transformers."""
+        return str(self._ask({"version": True})["transformers"])
+
     def render(
         self,
         template: Path,
@@ -42,7 +49,20 @@ class Oracle:
             "kwargs": dict(kwargs or {}),
             "add_generation_prompt": generation_prompt,
         }
+        answer = self._ask(request)
+        return NativeRender(answer.get("text"), answer.get("error"))
+
+    def _ask(self, request: Mapping[str, object]) -> dict[str, str]:
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        return NativeRender(answer.get("text"), answer.get("error"))
+        answer: dict[str, str] = json.loads(self._process.stdout.readline())
+        return answer
+
+
+@contextmanager
+def running_transformers(python: str) -> Iterator[Oracle]:
+    """The oracle of the transformers of an interpreter, for as long as it is needed."""
+    command = [python, str(ORACLE_SCRIPT)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Oracle(process)
+        process.stdin.close()

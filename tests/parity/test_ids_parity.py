@@ -1,14 +1,14 @@
-"""titocli's tokenizer gives transformers' ids for rendered conversations, with the real vocabularies."""
+"""titocli's tokenizer gives transformers' ids for rendered conversations, with every vocabulary at hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from tests.assets import qwen3_tokenizer, qwen35_tokenizer
+from tests.assets import TOKENIZER_NAMES, tokenizer_file
+from tests.parity.natives import ENCODED, NATIVES
 from titocli.families.family import Family
 from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages, normalise_tools
@@ -22,14 +22,7 @@ pytestmark = pytest.mark.assets
 COUNT = 300
 SEED = 5
 
-_VOCABULARY_OF: dict[str, Callable[[], Path]] = {
-    "qwen3": qwen3_tokenizer,
-    "qwennext": qwen3_tokenizer,
-    "qwen35": qwen35_tokenizer,
-    "qwen36": qwen35_tokenizer,
-    "qwen38small": qwen35_tokenizer,
-    "qwen4exp": qwen35_tokenizer,
-}
+_VOCABULARY_OF = {**{named: native.vocabulary for named, native in NATIVES.items()}, **ENCODED}
 
 
 def _texts(family: Family, renderer: Renderer) -> Iterator[str]:
@@ -42,13 +35,17 @@ def _texts(family: Family, renderer: Renderer) -> Iterator[str]:
         )
 
 
-@pytest.mark.parametrize("vocabulary", [qwen3_tokenizer, qwen35_tokenizer])
-def test_ids_of_rendered_conversations_are_transformers_ids(vocabulary: Callable[[], Path]) -> None:
-    path = vocabulary()
+def test_every_vocabulary_at_hand_belongs_to_a_contract() -> None:
+    assert set(_VOCABULARY_OF.values()) == set(TOKENIZER_NAMES)
+
+
+@pytest.mark.parametrize("vocabulary", TOKENIZER_NAMES)
+def test_ids_of_rendered_conversations_are_transformers_ids(vocabulary: str) -> None:
+    path = tokenizer_file(vocabulary)
     ours = Tokenizer(path.read_text(encoding="utf-8"), source=path.name)
     theirs = PreTrainedTokenizerFast(tokenizer_file=str(path))
-    for name in [name for name, used in _VOCABULARY_OF.items() if used is vocabulary]:
-        family = get_family(name)
+    for named in [named for named, used in _VOCABULARY_OF.items() if used == vocabulary]:
+        family = get_family(*named)
         # A renderer with the tokenizer checks that it has every token that the family needs.
         for text in _texts(family, family_renderer(family, ours)):
             assert ours.encode(text) == theirs(text, add_special_tokens=False).input_ids

@@ -18,17 +18,18 @@ from pathlib import Path
 import pytest
 
 from tests.assets import native_template
+from tests.generated_count import generated_count
 from tests.parity.native_edits import (
     KEEPS_THINKING,
-    NATIVE_OF,
     USER_GUARD_MESSAGE,
     WITHOUT_USER_GUARD,
-    Edit,
     edited,
 )
+from tests.parity.natives import QWEN_NATIVES, native_of
 from tests.parity.oracle import NativeRender, Oracle
 from titocli.errors import TemplateRaised
 from titocli.families.family import Family
+from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages, normalise_tools
 from titocli.families.registry import get_family
 from titocli.families.renderer import Renderer, family_renderer
@@ -48,20 +49,17 @@ class _Natives:
     """A family's own template: as it is, without the user guard, and with the declared edits."""
 
     def __init__(self, family: Family, folder: Path) -> None:
-        self.as_is = native_template(NATIVE_OF[family.name])
-        self.guardless = self._edited(folder, "guardless", WITHOUT_USER_GUARD.get(family.name, ()))
-        keeps = [*WITHOUT_USER_GUARD.get(family.name, ()), *KEEPS_THINKING.get(family.name, ())]
-        self.keeps_thinking = self._edited(folder, "keeps_thinking", keeps)
-
-    def _edited(self, folder: Path, name: str, edits: list[Edit] | tuple[Edit, ...]) -> Path:
-        path = folder / f"{name}.jinja"
-        path.write_bytes(edited(self.as_is.read_bytes().decode(), edits).encode())
-        return path
+        native = native_of(family)
+        self.as_is = native_template(native.template)
+        self.guardless = folder / "guardless.jinja"
+        text = edited(self.as_is.read_bytes().decode(), WITHOUT_USER_GUARD.get(family.name, ()))
+        self.guardless.write_bytes(text.encode())
+        self.keeps_thinking = native.written_to(folder)
 
 
-@pytest.fixture(params=list(NATIVE_OF))
+@pytest.fixture(params=list(QWEN_NATIVES), ids=lambda named: "-".join(filter(None, named)))
 def family(request: pytest.FixtureRequest) -> Family:
-    return get_family(request.param)
+    return get_family(*request.param)
 
 
 @pytest.fixture
@@ -82,7 +80,8 @@ def _ours(renderer: Renderer, conversation: Conversation, kwargs: Mapping[str, J
     return renderer.text(
         normalise_messages(renderer.family, conversation.messages),
         tools=normalise_tools(conversation.tools),
-        kwargs=kwargs,
+        # The checkpoint's template has the defaults of its own.
+        kwargs={**renderer.family.default_kwargs, **kwargs},
         generation_prompt=_generation_prompt(conversation),
     )
 
@@ -126,7 +125,7 @@ def test_with_the_familys_kwargs_the_text_is_the_checkpoints_own_but_for_the_dec
     oracle: Oracle, family: Family, natives: _Natives
 ) -> None:
     renderer = family_renderer(family)
-    for conversation in generate(family, COUNT, SEED):
+    for conversation in generate(family, generated_count(), SEED):
         kwargs = {**conversation.kwargs, **family.fixed_kwargs}
         native = _native(oracle, natives.keeps_thinking, family, conversation, kwargs)
         assert _ours(renderer, conversation, kwargs) == native.text, conversation.index
@@ -141,22 +140,15 @@ def test_the_declared_deviations_are_the_ones_that_are_needed(family: Family) ->
     assert bool(edits) == bool(family.deviations)
 
 
-def test_the_small_qwen35_template_differs_only_in_the_default_of_thinking(oracle: Oracle) -> None:
-    family = get_family("qwen35")
-    renderer = family_renderer(family)
-    small = native_template("qwen3.5_small")
-    seen = set()
-    for conversation in generate(family, COUNT, SEED):
-        native = _native(oracle, small, family, conversation, conversation.kwargs).text
-        if native is None:
-            continue  # the user guard
-        ours = _ours(renderer, conversation, conversation.kwargs)
-        if _generation_prompt(conversation) and "enable_thinking" not in conversation.kwargs:
-            native = native.removesuffix("\n</think>\n\n")
-            seen.add("default")
-        seen.add(conversation.kwargs.get("enable_thinking"))
-        assert ours == native, conversation.index
-    assert seen == {"default", None, True, False}
+def test_the_small_qwen35_does_not_think_unless_it_is_told_to(oracle: Oracle) -> None:
+    texts = []
+    for variant in ("large", "small"):
+        family = get_family("qwen35", variant)
+        native = oracle.render(native_template(native_of(family).template), [_USER], generation_prompt=True)
+        kwargs = resolve_kwargs(family)
+        assert family_renderer(family).text([_USER], kwargs=kwargs, generation_prompt=True) == native.text
+        texts.append(native.text)
+    assert texts[1] == texts[0] + "\n</think>\n\n"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +170,9 @@ def test_the_small_qwen35_template_differs_only_in_the_default_of_thinking(oracl
 def test_what_the_checkpoints_template_refuses_ours_refuses(
     oracle: Oracle, name: str, messages: list[Message], kwargs: dict[str, JsonValue]
 ) -> None:
-    native = oracle.render(native_template(NATIVE_OF[name]), messages, kwargs=kwargs, generation_prompt=True)
+    native = oracle.render(
+        native_template(native_of(get_family(name)).template), messages, kwargs=kwargs, generation_prompt=True
+    )
     assert native.text is None
     with pytest.raises(TemplateRaised):
         family_renderer(get_family(name)).text(messages, kwargs=kwargs, generation_prompt=True)
@@ -221,7 +215,11 @@ def test_rare_shapes_print_the_same(
     tools: list[Mapping[str, JsonValue]] | None,
 ) -> None:
     native = oracle.render(
-        native_template(NATIVE_OF[name]), messages, tools=tools, kwargs=kwargs, generation_prompt=True
+        native_template(native_of(get_family(name)).template),
+        messages,
+        tools=tools,
+        kwargs=kwargs,
+        generation_prompt=True,
     )
     ours = family_renderer(get_family(name)).text(
         messages, tools=tools or (), kwargs=kwargs, generation_prompt=True

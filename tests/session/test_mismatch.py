@@ -85,8 +85,7 @@ def test_the_render_uses_the_arguments_of_the_turn() -> None:
 
 def test_what_cannot_be_rendered_is_an_error_and_not_a_clean_session() -> None:
     session = transcript("qwen35")
-    broken = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":'}}
-    reply = assistant("", tool_calls=[broken])
+    reply = assistant("", tool_calls=["f()"])
     session.commit(session.plan([U]), sampled(session, "x<|im_end|>", reply))
 
     with pytest.raises(InvalidMessages):

@@ -10,4 +10,10 @@ def family_names(incomplete: str) -> list[tuple[str, str]]:
     return [(name, family.summary) for name, family in BUILT_IN.items() if name.startswith(incomplete)]
 
 
-__all__ = ["family_names"]
+def family_choices(incomplete: str) -> list[tuple[str, str]]:
+    """The same where a checkpoint may decide."""
+    auto = [("auto", "the family of the checkpoint, by its template or config")]
+    return [*(one for one in auto if one[0].startswith(incomplete)), *family_names(incomplete)]
+
+
+__all__ = ["family_choices", "family_names"]

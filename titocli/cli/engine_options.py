@@ -7,14 +7,27 @@ from typing import Annotated
 
 import typer
 
-from titocli.cli.completion import family_names
+from titocli.cli.completion import family_choices
 
 ENGINE_PANEL = "SGLang"
 
 FamilyName = Annotated[
     str,
     typer.Option(
-        "--family", autocompletion=family_names, help="The family of the model.", show_default=False
+        "--family",
+        autocompletion=family_choices,
+        metavar="NAME|auto",
+        help="The family of the model; auto: what the checkpoint's template or config says.",
+        show_default=False,
+    ),
+]
+Variant = Annotated[
+    str | None,
+    typer.Option(
+        "--variant",
+        metavar="NAME",
+        help="The variant of the family (titocli families show); the checkpoint's when left out.",
+        show_default=False,
     ),
 ]
 Python = Annotated[

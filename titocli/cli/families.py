@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 titocli families  # every family in one table
 titocli families show qwen4exp  # all of one family
+titocli families check Qwen3  # which family a checkpoint belongs to
 titocli families --json  # everything, for programs
 """
 _LIST_EXAMPLES = """
@@ -25,6 +26,11 @@ titocli families list --json
 _SHOW_EXAMPLES = """
 titocli families show qwen4exp
 titocli families show qwen3 --json
+titocli families show qwen35 --variant small
+"""
+_CHECK_EXAMPLES = """
+titocli families check Qwen3  # a directory or a Hugging Face id
+titocli families check Qwen3 --json
 """
 
 app = typer.Typer(
@@ -51,6 +57,9 @@ def show_family(
     context: typer.Context,
     name: Annotated[str, typer.Argument(autocompletion=family_names, help="The family.", show_default=False)],
     *,
+    variant: Annotated[
+        str | None, typer.Option("--variant", metavar="NAME", help="One variant of it.", show_default=False)
+    ] = None,
     json: Json = False,
 ) -> Result:
     """Show all of one family: checkpoints, template, kwargs, roles, boundary, parsers, deviations."""
@@ -58,8 +67,32 @@ def show_family(
     from titocli.report.family_data import family_data
     from titocli.report.family_page import draw_family
 
-    data = family_data(get_family(name))
+    data = family_data(get_family(name, variant))
     return Result(body=Envelope({"family": data}) if json or _asked_of_group(context) else draw_family(data))
+
+
+@app.command("check", cls=Command, epilog=_CHECK_EXAMPLES)
+def check_checkpoint(
+    context: typer.Context,
+    checkpoint: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR|HF_ID", help="A checkpoint's directory or Hugging Face id.", show_default=False
+        ),
+    ],
+    *,
+    examples: Annotated[
+        int,
+        typer.Option(
+            "--examples", min=1, metavar="N", help="Conversations to compare an unknown template by."
+        ),
+    ] = 200,
+    json: Json = False,
+) -> Result:
+    """Say which family a checkpoint belongs to, or what its unknown template resembles (exit 1)."""
+    from titocli.cli.family_check import check_result
+
+    return check_result(checkpoint, examples, json=json or _asked_of_group(context))
 
 
 def _asked_of_group(context: typer.Context) -> bool:

@@ -59,6 +59,7 @@ def _data(render: Render, tokenizer: Tokenizer | None) -> JsonObject:
     ids = None if tokenizer is None else render.encoded[0]
     return {
         "family": render.renderer.family.name,
+        "variant": render.renderer.family.variant,
         "template": render.renderer.template.source.name,
         "template_sha256": render.renderer.template.source.sha256,
         "text": render.text,

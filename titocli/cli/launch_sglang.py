@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from titocli.cli import engine_options as options
-from titocli.report.result import Envelope, Result
+from titocli.report.result import Body, Envelope, Result
 from titocli.report.settings import Channel, OutputSettings
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def launch_sglang(
     sglang_args: options.SglangArgs = None,
     *,
     family: options.FamilyName,
+    variant: options.Variant = None,
     gpus: Annotated[int | None, typer.Option("--gpus", min=1, help="GPUs: tp times dp.")] = None,
     tp: options.Tp = None,
     dp: options.Dp = None,
@@ -45,13 +46,15 @@ def launch_sglang(
     json: options.Json = False,
 ) -> Result:
     """Start SGLang with the flags that a family needs, and stay until it ends."""
-    from titocli.families.registry import get_family
+    from titocli.cli.family_choice import AUTO, choose_family, say_choice
     from titocli.launch.command import LaunchOptions, sglang_command, shell_quoted
     from titocli.launch.process import claim_port
 
+    # A model by its hub id is the engine's to download: it is only asked for where it has to decide.
+    choice = choose_family(family, variant, model if family == AUTO or Path(model).is_dir() else None)
     launch = LaunchOptions(
         model=model,
-        family=get_family(family),
+        family=choice.family,
         port=claim_port(host, port),
         host=host,
         python=python or sys.executable,
@@ -65,11 +68,14 @@ def launch_sglang(
         extra=tuple(sglang_args or ()),
     )
     if not dry_run:
+        say_choice(choice, context.obj)
         return _stay(context.obj, launch, log_file, wait)
     command = sglang_command(launch)
     if json:
-        return Result(body=Envelope({"argv": list(command.argv), "env": dict(command.env)}))
-    return Result(body=f"{shell_quoted(command.argv)}\n".encode())
+        body: Body = Envelope({"argv": list(command.argv), "env": dict(command.env)})
+    else:
+        body = f"{shell_quoted(command.argv)}\n".encode()
+    return Result(body=body, notes=choice.notes, warnings=choice.warnings)
 
 
 def _stay(settings: OutputSettings, launch: LaunchOptions, log_file: Path | None, wait: float) -> Result:

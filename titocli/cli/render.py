@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
-from titocli.cli.completion import family_names
+from titocli.cli.completion import family_choices
+from titocli.cli.control_tokens_option import ControlTokensOption
 from titocli.cli.format_names import Format, chosen_format, compared
+from titocli.families.control_policy import ControlTokens
 from titocli.report.result import Result
 
 EXAMPLES = """
@@ -37,12 +39,20 @@ def render(
     family: Annotated[
         str,
         typer.Option(
-            autocompletion=family_names,
-            metavar="NAME",
-            help="The family of the model (titocli families).",
+            autocompletion=family_choices,
+            metavar="NAME|auto",
+            help="The family of the model (titocli families); auto: what the checkpoint at --tokenizer says.",
             rich_help_panel="Model and family",
         ),
     ],
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The variant of the family; without it the checkpoint's, else the first.",
+            rich_help_panel="Model and family",
+        ),
+    ] = None,
     tokenizer: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +110,7 @@ def render(
             rich_help_panel="Conversation",
         ),
     ] = None,
+    control_tokens: ControlTokensOption = ControlTokens.TEXT,
     form: Annotated[
         Format | None,
         typer.Option(
@@ -150,6 +161,7 @@ def render(
         RenderRequest(
             conversation=conversation,
             family=family,
+            variant=variant,
             tokenizer=tokenizer,
             template=template,
             tools=tools,
@@ -157,6 +169,7 @@ def render(
             reasoning_effort=reasoning_effort,
             generation_prompt=generation_prompt,
             turns=turns,
+            control_tokens=control_tokens,
             wanted=wanted,
             output=destination,
             against=against,

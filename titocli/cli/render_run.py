@@ -15,12 +15,13 @@ from titocli.cli.conversations import (
     read_conversations,
     read_tools,
 )
+from titocli.cli.family_choice import choose_family
 from titocli.cli.format_names import Format
 from titocli.cli.formats import body_of, bytes_of, data_of, refuse_without_tokenizer
 from titocli.cli.kwarg_option import parse_kwargs
 from titocli.cli.rendering import Render, RenderOptions, make_renderer, prepare
 from titocli.cli.sample_conversation import SAMPLE
-from titocli.families.registry import get_family
+from titocli.families.control_policy import ControlTokens
 from titocli.families.renderer import Renderer
 from titocli.report.result import Body, Envelope, Notice, Result
 from titocli.tokens.loading import load_tokenizer
@@ -35,6 +36,7 @@ class RenderRequest:
 
     conversation: str | None
     family: str
+    variant: str | None
     tokenizer: str | None
     template: Path | None
     tools: Path | None
@@ -42,6 +44,7 @@ class RenderRequest:
     reasoning_effort: str | None
     generation_prompt: bool | None
     turns: int | None
+    control_tokens: ControlTokens
     wanted: Format
     output: Path | None
     against: str | None
@@ -50,7 +53,8 @@ class RenderRequest:
 
 def render_result(request: RenderRequest) -> Result:
     """The result of a run; raises what can be wrong with its options, files and conversations."""
-    family = get_family(request.family)
+    choice = choose_family(request.family, request.variant, request.tokenizer)
+    family = choice.family
     options = _options(request)
     if request.tokenizer is None:
         refuse_without_tokenizer(request.wanted, family)
@@ -63,8 +67,8 @@ def render_result(request: RenderRequest) -> Result:
     return Result(
         body=_body(request, renders, file, tokenizer, comparison),
         exit_code=0 if comparison is None or comparison.is_same else 1,
-        warnings=_warnings(renders),
-        notes=_notes(request, comparison),
+        warnings=(*choice.warnings, *_warnings(renders)),
+        notes=(*choice.notes, *_notes(request, comparison)),
         output=request.output,
     )
 
@@ -76,6 +80,7 @@ def _options(request: RenderRequest) -> RenderOptions:
         tools=None if request.tools is None else read_tools(request.tools),
         generation_prompt=request.generation_prompt,
         turns=request.turns,
+        control_tokens=request.control_tokens,
     )
 
 

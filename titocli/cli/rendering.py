@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 
 from titocli.cli.conversations import Conversation, named_place
+from titocli.families.control_policy import ControlTokens
 from titocli.families.family import Family, Role
-from titocli.families.kwargs import resolve_kwargs, same_value, with_reasoning_effort
+from titocli.families.kwargs import canonical_kwargs, resolve_kwargs, same_value, with_reasoning_effort
 from titocli.families.messages import normalise_messages
 from titocli.families.renderer import Renderer, family_renderer
 from titocli.families.spans import Span, conversation_spans
@@ -30,6 +31,7 @@ class RenderOptions:
     tools: Sequence[Tool] | None = None
     generation_prompt: bool | None = None
     turns: int | None = None
+    control_tokens: ControlTokens = ControlTokens.TEXT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,7 @@ class Render:
     tools: Sequence[Tool]
     kwargs: Mapping[str, JsonValue]
     generation_prompt: bool
+    control_tokens: ControlTokens
     warnings: tuple[Notice, ...]
 
     @cached_property
@@ -62,7 +65,14 @@ class Render:
     @cached_property
     def encoded(self) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of the text and the characters that each covers; needs a tokenizer."""
-        return self.renderer.tokenizer.encode_with_offsets(self.text)
+        marked = self.renderer.marked_text(
+            self.messages,
+            tools=self.tools,
+            kwargs=self.kwargs,
+            generation_prompt=self.generation_prompt,
+            control_tokens=self.control_tokens,
+        )
+        return self.renderer.tokenizer.encode_with_breaks(marked)
 
     def spans(self, *, tokenizer: Tokenizer | None) -> tuple[Span, ...]:
         """The spans of the text, in tokens too where there is a tokenizer."""
@@ -82,17 +92,23 @@ def prepare(renderer: Renderer, conversation: Conversation, options: RenderOptio
     family = renderer.family
     with named_place(conversation.place):
         messages = normalise_messages(family, conversation.messages)
-    body = with_reasoning_effort(family, conversation.kwargs, conversation.reasoning_effort)
-    flags = with_reasoning_effort(family, options.kwargs, options.reasoning_effort)
+    asked = canonical_kwargs(family, conversation.kwargs)
+    body = with_reasoning_effort(family, asked, conversation.reasoning_effort)
+    flags = with_reasoning_effort(family, canonical_kwargs(family, options.kwargs), options.reasoning_effort)
     kwargs = resolve_kwargs(family, body, flags)
     shown, short = _first_turns(messages, options.turns)
+    tools = conversation.tools if options.tools is None else options.tools
+    if options.control_tokens is ControlTokens.REJECT:
+        with named_place(conversation.place):
+            renderer.client_text.refuse(shown, tools, first=0)
     return Render(
         renderer=renderer,
         place=conversation.place,
         messages=shown,
-        tools=conversation.tools if options.tools is None else options.tools,
+        tools=tools,
         kwargs=kwargs,
         generation_prompt=_generation_prompt(shown, options.generation_prompt),
+        control_tokens=options.control_tokens,
         warnings=(*short, *_kwarg_warnings(renderer, {**body, **flags})),
     )
 
@@ -153,7 +169,7 @@ def make_renderer(
     """The family's renderer: by ``template``, else its shipped one, else the one beside the tokenizer."""
     if template is not None:
         return family_renderer(family, tokenizer, template_from_file(template))
-    if family.template is None and where is not None:
+    if family.template is None and family.encoder is None and where is not None:
         return family_renderer(family, tokenizer, checkpoint_template(where))
     return family_renderer(family, tokenizer)
 

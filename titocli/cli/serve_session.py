@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from titocli.cli import engine_options as options
+from titocli.cli.control_tokens_option import ControlTokensOption
+from titocli.families.control_policy import ControlTokens
 from titocli.report.result import Envelope, Result
 from titocli.report.settings import Channel, OutputSettings
 
@@ -46,6 +48,7 @@ def serve_session(
     sglang_args: options.SglangArgs = None,
     *,
     family: options.FamilyName,
+    variant: options.Variant = None,
     tokenizer: Annotated[
         str | None, typer.Option("--tokenizer", help="tokenizer.json, its directory, or a Hugging Face id.")
     ] = None,
@@ -89,6 +92,7 @@ def serve_session(
         str | None,
         typer.Option("--reasoning-effort", help="Where the family has it.", rich_help_panel=_SESSIONS),
     ] = None,
+    control_tokens: ControlTokensOption = ControlTokens.TEXT,
     python: options.Python = None,
     tp: options.Tp = None,
     dp: options.Dp = None,
@@ -105,14 +109,16 @@ def serve_session(
     json: options.Json = False,
 ) -> Result:
     """Serve sessions that own their tokens, in front of an engine."""
+    from titocli.cli.family_choice import choose_family, say_choice
     from titocli.cli.kwarg_option import parse_kwargs
     from titocli.cli.stack import EngineOptions, Stack
     from titocli.families.kwargs import refuse_conflicts, with_reasoning_effort
-    from titocli.families.registry import get_family
     from titocli.launch.command import LaunchOptions
     from titocli.session.history import HistoryPolicy
 
-    contract = get_family(family)
+    choice = choose_family(family, variant, model or tokenizer)
+    contract = choice.family
+    say_choice(choice, context.obj)
     kwargs = with_reasoning_effort(contract, parse_kwargs(kwarg or ()), reasoning_effort)
     refuse_conflicts(contract, kwargs)
     launch = LaunchOptions(
@@ -144,6 +150,7 @@ def serve_session(
         ),
         policy=HistoryPolicy(history.value),
         launch_kwargs=kwargs,
+        control_tokens=control_tokens,
         host=host,
         port=port,
         ready_file=ready_file,

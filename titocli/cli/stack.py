@@ -13,6 +13,7 @@ from titocli.engine.protocol import Engine
 from titocli.engine.replay import ReplayEngine, read_replay
 from titocli.engine.sglang import SglangEngine
 from titocli.errors import ConflictingOption, MissingTokenizer
+from titocli.families.control_policy import ControlTokens
 from titocli.families.family import Family
 from titocli.families.renderer import family_renderer
 from titocli.families.template_source import TemplateSource, template_from_checkpoint
@@ -51,6 +52,7 @@ class Stack:
     engine: EngineOptions
     policy: HistoryPolicy
     launch_kwargs: Mapping[str, JsonValue]
+    control_tokens: ControlTokens
     host: str
     port: int
     ready_file: Path | None
@@ -63,12 +65,16 @@ class Stack:
         refuse_contradictions(self.engine)
         tokenizer = self._tokenizer(note)
         source = None
-        if self.family.template is None:
+        if self.family.template is None and self.family.encoder is None:
             source = self._checkpoint_template()
         renderer = family_renderer(self.family, tokenizer, source)
         with bind(self.host, self.port) as listener, self._engine(tokenizer, note) as (engine, watch):
             server = SessionServer(
-                renderer=renderer, engine=engine, policy=self.policy, launch_kwargs=self.launch_kwargs
+                renderer=renderer,
+                engine=engine,
+                policy=self.policy,
+                launch_kwargs=self.launch_kwargs,
+                control_tokens=self.control_tokens,
             )
             ready = ready_document(base_url(listener))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
+from typing import Protocol
 
 import jinja2
 import jinja2.meta
@@ -23,15 +24,45 @@ _SEARCH_LIMIT = 200
 _SHOWN_LIMIT = 200
 
 
+class ConversationTemplate(Protocol):
+    """What turns messages into text: a Jinja template, or an encoder in Python."""
+
+    @property
+    def source(self) -> TemplateSource:
+        """Where it comes from; its name is shown in errors."""
+        ...
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names that it reads from outside: messages, tools and its kwargs."""
+        ...
+
+    def render(
+        self,
+        *,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = False,
+        **kwargs: JsonValue,
+    ) -> str:
+        """The rendered text; raises ``TemplateRaised`` or ``TemplateUnbounded``."""
+        ...
+
+
 class ChatTemplate:
     """A template compiled once; ``render`` may be called from any thread."""
 
     def __init__(
         self, source: TemplateSource, environment: ChatEnvironment, template: jinja2.Template
     ) -> None:
-        self.source = source
+        self._source = source
         self._environment = environment
         self._template = template
+
+    @property
+    def source(self) -> TemplateSource:
+        """Where the template comes from."""
+        return self._source
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -143,4 +174,4 @@ def compile_template(source: TemplateSource) -> ChatTemplate:
     return ChatTemplate(source, environment, template)
 
 
-__all__ = ["ChatTemplate", "compile_template"]
+__all__ = ["ChatTemplate", "ConversationTemplate", "compile_template"]

@@ -7,7 +7,6 @@ transformers', a render counts loop steps and calls and stops at a limit, so tha
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NoReturn
@@ -19,6 +18,8 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
+
+from titocli.families.json_text import to_json
 
 #: Loop steps and calls of one render.  The largest real histories (1,000 turns) need about 100,000.
 WORK_LIMIT = 3_000_000
@@ -125,7 +126,7 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    return json.dumps(
+    return to_json(
         value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
     )
 

@@ -23,7 +23,18 @@ class Role(StrEnum):
 class ReasoningGrammar(StrEnum):
     """How a model writes its reasoning."""
 
+    #: ``<think>\n{reasoning}\n</think>\n\n{content}``
     THINK_TAGS = "think_tags"
+    #: ``<think>{reasoning}</think>{content}``
+    THINK_TAGS_TIGHT = "think_tags_tight"
+    #: ``<think>\n{reasoning}\n</think>\n\n{content}`` with every other newline kept (MiniMax)
+    THINK_TAGS_SPACED = "think_tags_spaced"
+    #: ``<think>\n{reasoning}\n</think>\n{content}`` (Nemotron 3 Nano and Super)
+    THINK_TAGS_LINES = "think_tags_lines"
+    #: ``<think>\n{reasoning}</think>{content}`` (Nemotron 3 Ultra)
+    THINK_TAGS_HEADED = "think_tags_headed"
+    #: ``<|content_thinking|>{reasoning}<|end_message|>`` and so on, block by block
+    INKLING_BLOCKS = "inkling_blocks"
 
 
 class ToolCallGrammar(StrEnum):
@@ -31,6 +42,13 @@ class ToolCallGrammar(StrEnum):
 
     HERMES_JSON = "hermes_json"
     XML_PARAMETERS = "xml_parameters"
+    #: As ``xml_parameters``, with one newline before the first call and one after every call (Nemotron 3)
+    XML_PARAMETERS_LINES = "xml_parameters_lines"
+    GLM_ARG_PAIRS = "glm_arg_pairs"
+    MINIMAX_INVOKE = "minimax_invoke"
+    KIMI_SECTIONS = "kimi_sections"
+    DSML = "dsml"
+    INKLING_BLOCKS = "inkling_blocks"
 
 
 class SuffixBase(StrEnum):
@@ -41,6 +59,23 @@ class SuffixBase(StrEnum):
     SYNTHETIC = "synthetic"
     #: The session's own messages: the template looks further back.
     REAL_HISTORY = "real_history"
+
+
+class Encoder(StrEnum):
+    """An encoder written in Python, for checkpoints that ship no Jinja template."""
+
+    DEEPSEEK_V32 = "deepseek_v32"
+    DEEPSEEK_V4 = "deepseek_v4"
+    DEEPSEEK_V41 = "deepseek_v41"
+
+
+class ToolRuns(StrEnum):
+    """Which runs of tool results may be appended."""
+
+    ANY = "any"
+    #: The template puts a run in the order of the calls: a later result could move an earlier one, so a
+    #: run is appended only when it answers every call.
+    COMPLETE = "complete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +127,14 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KwargAlias:
+    """Another name of a template kwarg; ``values`` are its own words for values, all else stands as it is."""
+
+    kwarg: str
+    values: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
     """Where the family's template differs from a checkpoint's own on purpose, and why."""
 
@@ -107,23 +150,36 @@ def _frozen(items: Mapping[str, JsonValue] | None = None) -> Mapping[str, JsonVa
 class Family:
     """A named contract for rendering one line of models.
 
-    ``template`` names a file of ``templates/``; None takes the checkpoint's own.  ``fixed_kwargs`` belong
-    to the family.  ``pinned_kwargs`` are chosen by a path on its first turn and then kept, for they are
-    written into the prefix; ``turn_kwargs`` may change every turn, for they only shape the generation prompt.
-    Both map a name to its finite values, the template's own default first, or to an empty tuple where any
-    value may stand.
-    ``required_tokens`` is what a tokenizer must have as single tokens.  ``content_parts`` are the types of
-    content parts that the template can print.
+    ``template`` names a file of ``templates/``, ``encoder`` code that takes its place; with neither the
+    checkpoint's own template is taken.  ``variants`` are the same family for checkpoints whose templates
+    differ, by the variant's name; ``variant`` is the name of this one.  ``fixed_kwargs`` belong to the
+    family; ``default_kwargs`` stand where nobody gives another value.  ``refused_kwargs`` make a template
+    rewrite history, and map a name to the reason: a session refuses them.  ``pinned_kwargs`` are chosen
+    by a path on its first turn and then kept, for they are written into the prefix; ``turn_kwargs`` may
+    change every turn, for they only shape the generation prompt.  Both map a name to its finite values,
+    the template's own default first, or to an empty tuple where any value may stand.  ``kwarg_aliases``
+    are other names of kwargs, each taken for the one that it means.  ``required_tokens`` is what a
+    tokenizer must have as single tokens.  ``content_parts`` are the types of content parts that the
+    template can print.  ``assistant_start`` is the text that opens an assistant turn,
+    ``assistant_resumes`` the text after which one goes on without it.  ``comparator_specials`` are the
+    tokens that cut ids into segments when they are compared, () for all that are flagged special.
     """
 
     name: str
     summary: str
     checkpoints: tuple[Checkpoint, ...] = ()
     template: str | None = None
+    encoder: Encoder | None = None
+    variant: str | None = None
+    variants: Mapping[str, Family] = field(default_factory=dict)
     fixed_kwargs: Mapping[str, JsonValue] = field(default_factory=_frozen)
+    default_kwargs: Mapping[str, JsonValue] = field(default_factory=_frozen)
     pinned_kwargs: Mapping[str, tuple[JsonValue, ...]] = field(default_factory=dict)
     turn_kwargs: Mapping[str, tuple[JsonValue, ...]] = field(default_factory=dict)
+    refused_kwargs: Mapping[str, str] = field(default_factory=dict)
+    kwarg_aliases: Mapping[str, KwargAlias] = field(default_factory=dict)
     append_roles: tuple[Role, ...] = tuple(Role)
+    tool_runs: ToolRuns = ToolRuns.ANY
     content_parts: tuple[str, ...] = ("text",)
     boundary: Boundary = Concatenate()
     suffix_base: SuffixBase = SuffixBase.SYNTHETIC
@@ -131,7 +187,9 @@ class Family:
     stop_tokens: tuple[str, ...] = ()
     required_tokens: tuple[str, ...] = ()
     assistant_start: str | None = None
+    assistant_resumes: str | None = None
     comparator_trailing: tuple[str, ...] = ()
+    comparator_specials: tuple[str, ...] = ()
     deviations: tuple[Deviation, ...] = ()
     origin: str = "built-in"
 
@@ -141,12 +199,15 @@ __all__ = [
     "Checkpoint",
     "Concatenate",
     "Deviation",
+    "Encoder",
     "Family",
     "Glue",
+    "KwargAlias",
     "Parsers",
     "ReasoningGrammar",
     "Role",
     "SuffixBase",
     "ToolCallGrammar",
+    "ToolRuns",
     "Trim",
 ]

@@ -1,5 +1,7 @@
 """``qwen35``: Qwen3.5 (XML tool calls, images)."""
 
+from dataclasses import replace
+
 from titocli.families import chatml
 from titocli.families.family import Checkpoint, Deviation, Family
 
@@ -13,17 +15,15 @@ NO_USER_GUARD = Deviation(
     "synthetic conversation that a suffix is rendered against",
 )
 
-QWEN35 = Family(
+_BASE = Family(
     name="qwen35",
-    summary="Qwen3.5, rendered as the 4B and larger checkpoints do",
-    checkpoints=(
-        *(
-            Checkpoint(name=f"Qwen/Qwen3.5-{size}", template_sha256=_LARGE)
-            for size in ("4B", "9B", "27B", "35B-A3B", "122B-A10B", "397B-A17B")
-        ),
-        *(Checkpoint(name=f"Qwen/Qwen3.5-{size}", template_sha256=_SMALL) for size in ("0.8B", "2B")),
+    summary="Qwen3.5 from 4B on; variant small for 0.8B and 2B",
+    checkpoints=tuple(
+        Checkpoint(name=f"Qwen/Qwen3.5-{size}", template_sha256=_LARGE)
+        for size in ("4B", "9B", "27B", "35B-A3B", "122B-A10B", "397B-A17B")
     ),
     template="qwen3.5.jinja",
+    variant="large",
     fixed_kwargs={"preserve_thinking": True},
     pinned_kwargs={"add_vision_id": (False, True)},
     turn_kwargs={"enable_thinking": (True, False)},
@@ -41,9 +41,19 @@ QWEN35 = Family(
             why="the checkpoint's template drops the think block of turns before the last user message",
         ),
         NO_USER_GUARD,
-        Deviation(
-            what="thinking is on unless enable_thinking is false, for 0.8B and 2B too",
-            why="those two checkpoints ship a template whose default is off; one family has one default",
-        ),
     ),
 )
+
+# The template of these two differs in one thing: they do not think unless they are told to.
+_SMALL_VARIANT = replace(
+    _BASE,
+    summary="Qwen3.5 0.8B and 2B",
+    variant="small",
+    checkpoints=tuple(
+        Checkpoint(name=f"Qwen/Qwen3.5-{size}", template_sha256=_SMALL) for size in ("0.8B", "2B")
+    ),
+    default_kwargs={"enable_thinking": False},
+    turn_kwargs={"enable_thinking": (False, True)},
+)
+
+QWEN35 = replace(_BASE, variants={"small": _SMALL_VARIANT})

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from titocli.families.encoders import encoder_template
 from titocli.families.family import Boundary, Family, Glue, Trim
 from titocli.families.template_source import shipped_template
 from titocli.jsonvalue import JsonObject
 
 
 def family_data(family: Family) -> JsonObject:
-    """All fields of a family, with the hash of its template file."""
+    """All fields of a family and of its variants, with the hash of its template file or encoder."""
+    variants = {name: _contract_data(variant) for name, variant in family.variants.items()}
+    return {**_contract_data(family), "variants": variants}
+
+
+def _contract_data(family: Family) -> JsonObject:
     return {
         "name": family.name,
+        "variant": family.variant,
         "summary": family.summary,
         "origin": family.origin,
         "checkpoints": [
@@ -18,10 +25,18 @@ def family_data(family: Family) -> JsonObject:
             for checkpoint in family.checkpoints
         ],
         "template": _template(family),
+        "encoder": family.encoder,
         "fixed_kwargs": dict(family.fixed_kwargs),
+        "default_kwargs": dict(family.default_kwargs),
         "pinned_kwargs": {name: list(values) for name, values in family.pinned_kwargs.items()},
         "turn_kwargs": {name: list(values) for name, values in family.turn_kwargs.items()},
+        "refused_kwargs": dict(family.refused_kwargs),
+        "kwarg_aliases": {
+            name: {"kwarg": alias.kwarg, "values": dict(alias.values)}
+            for name, alias in family.kwarg_aliases.items()
+        },
         "append_roles": [role.value for role in family.append_roles],
+        "tool_runs": family.tool_runs.value,
         "content_parts": list(family.content_parts),
         "boundary": _boundary(family.boundary),
         "suffix_base": family.suffix_base.value,
@@ -34,12 +49,17 @@ def family_data(family: Family) -> JsonObject:
         "stop_tokens": list(family.stop_tokens),
         "required_tokens": list(family.required_tokens),
         "assistant_start": family.assistant_start,
+        "assistant_resumes": family.assistant_resumes,
         "comparator_trailing": list(family.comparator_trailing),
+        "comparator_specials": list(family.comparator_specials),
         "deviations": [{"what": deviation.what, "why": deviation.why} for deviation in family.deviations],
     }
 
 
 def _template(family: Family) -> JsonObject | None:
+    if family.encoder is not None:
+        source = encoder_template(family.encoder).source
+        return {"file": source.name, "sha256": source.sha256}
     if family.template is None:
         return None
     return {"file": family.template, "sha256": shipped_template(family.template).sha256}

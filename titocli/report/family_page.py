@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_TOOL_RUNS = {
+    "any": "appended as they come",
+    "complete": "appended once a run answers every call, for the template puts it in the order of the calls",
+}
+
+
 def draw_families(families: Sequence[JsonObject]) -> Drawing:
     """A drawing of one row a family."""
 
@@ -23,11 +29,15 @@ def draw_families(families: Sequence[JsonObject]) -> Drawing:
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
         table.add_column("family", style="cyan", no_wrap=True)
-        for title in ("models", "template", "origin"):
+        for title in ("models", "variants", "template", "origin"):
             table.add_column(title, overflow="fold")
         for family in families:
             table.add_row(
-                str(family["name"]), str(family["summary"]), _template_name(family), str(family["origin"])
+                str(family["name"]),
+                str(family["summary"]),
+                ", ".join(_variant_names(family)),
+                _template_name(family),
+                str(family["origin"]),
             )
         console.print(table)
         console.print(" all of one: titocli families show NAME", style="dim")
@@ -43,18 +53,41 @@ def draw_family(family: JsonObject) -> Drawing:
         from rich.text import Text  # noqa: PLC0415
 
         console.print(Text.assemble((str(family["name"]), "bold cyan"), f"  {family['summary']}"))
+        sections = [*_sections(family), *_differing_variants(family)]
         page = Table.grid(padding=(0, 1))
         page.add_column(style="bold", no_wrap=True)
         page.add_column(overflow="fold")
-        for title, lines in _sections(family):
+        for title, lines in sections:
             page.add_row(title, Text("\n".join(lines or ["none"])))
         console.print(page)
 
     return draw
 
 
+def _differing_variants(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
+    """For each variant, the sections in which it differs from the family itself."""
+    own = dict(_sections(family))
+    for name, variant in family.get("variants", {}).items():
+        differing = [
+            (title, lines or ["none"])
+            for title, lines in _sections(variant)
+            if title != "variant" and lines != own.get(title)
+        ]
+        yield (
+            f"variant {name}",
+            [variant["summary"], *(f"{title}: {line}" for title, lines in differing for line in lines)],
+        )
+
+
+def _variant_names(family: Mapping[str, Any]) -> list[str]:
+    first = [] if family["variant"] is None else [str(family["variant"])]
+    return [*first, *family.get("variants", {})]
+
+
 def _sections(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
     yield "origin", [str(family["origin"])]
+    if family["variant"] is not None:
+        yield "variant", [str(family["variant"])]
     yield (
         "checkpoints",
         [
@@ -66,9 +99,15 @@ def _sections(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
     yield "template", [_template_name(family)]
     yield "sha256", [] if template is None else [template["sha256"]]
     yield "fixed kwargs", [f"{name}={json.dumps(value)}" for name, value in family["fixed_kwargs"].items()]
+    yield (
+        "default kwargs",
+        [f"{name}={json.dumps(value)}" for name, value in family["default_kwargs"].items()],
+    )
     yield "pinned kwargs", _choices(family["pinned_kwargs"])
     yield "turn kwargs", _choices(family["turn_kwargs"])
+    yield "refused kwargs", [f"{name}: {reason}" for name, reason in family["refused_kwargs"].items()]
     yield "append roles", [", ".join(family["append_roles"])]
+    yield "tool results", [_TOOL_RUNS[family["tool_runs"]]]
     yield "content parts", [", ".join(family["content_parts"])]
     yield "boundary", [_boundary(family["boundary"])]
     yield "suffix base", [family["suffix_base"]]
@@ -85,7 +124,9 @@ def _sections(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _template_name(family: Mapping[str, Any]) -> str:
-    template = family["template"]
+    template, encoder = family["template"], family["encoder"]
+    if encoder is not None:
+        return f"encoder {encoder}"
     return "the checkpoint's own" if template is None else str(template["file"])
 
 

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from titocli import __version__
 from titocli.engine.protocol import Engine
 from titocli.errors import InvalidMessages, TitoError
+from titocli.families.control_tokens import ControlTokens
 from titocli.families.renderer import Renderer
 from titocli.jsonvalue import JsonValue
 from titocli.server.http import error_response, json_response, read_object
@@ -44,6 +45,7 @@ class SessionServer:
     renderer: Renderer
     engine: Engine
     policy: HistoryPolicy = HistoryPolicy.TREE
+    control_tokens: ControlTokens = ControlTokens.TEXT
     launch_kwargs: Mapping[str, JsonValue] = field(default_factory=dict)
     registry: SessionRegistry = field(default_factory=SessionRegistry)
     workers: ThreadPoolExecutor = field(
@@ -61,7 +63,12 @@ class SessionServer:
     async def create(self, request: Request) -> Response:
         """``POST /sessions``."""
         await read_object(request)
-        session = Session(self.renderer, self.policy, launch_kwargs=self.launch_kwargs)
+        session = Session(
+            self.renderer,
+            self.policy,
+            launch_kwargs=self.launch_kwargs,
+            control_tokens=self.control_tokens,
+        )
         live = self.registry.add(session)
         base_url = str(request.url.replace(query=None)).rstrip("/") + f"/{live.id}"
         return json_response({"session_id": live.id, "base_url": base_url})

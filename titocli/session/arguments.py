@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from titocli.errors import PinnedKwarg, ToolsChanged
+from titocli.errors import PinnedKwarg, ToolsChanged, UnsupportedRequest
 from titocli.families.family import Family
-from titocli.families.kwargs import resolve_kwargs, same_value, with_reasoning_effort
+from titocli.families.kwargs import canonical_kwargs, resolve_kwargs, same_value, with_reasoning_effort
 from titocli.families.messages import normalise_tools
 from titocli.jsonvalue import JsonValue, Tool
 from titocli.session.matching import canonical_json
@@ -48,9 +48,12 @@ def resolve_arguments(
 ) -> TurnArguments:
     """The arguments of a turn that continues ``parent``, or starts a path when that is None.
 
-    Raises ``ConflictingKwarg``, ``PinnedKwarg``, ``ToolsChanged``, ``InvalidTools``.
+    Raises ``ConflictingKwarg``, ``PinnedKwarg``, ``ToolsChanged``, ``InvalidTools``, and
+    ``UnsupportedRequest`` for kwargs under which no session can be kept.
     """
-    asked = with_reasoning_effort(family, request.template_kwargs, request.reasoning_effort)
+    named = canonical_kwargs(family, request.template_kwargs)
+    asked = with_reasoning_effort(family, named, request.reasoning_effort)
+    refuse_rewriting(family, asked)
     recorded = launch_kwargs if parent is None else parent.template_kwargs
     if parent is not None:
         _refuse_pinned(family, recorded, asked)
@@ -59,6 +62,17 @@ def resolve_arguments(
         tools=_tools(parent, request.tools),
         options=dict(request.options),
     )
+
+
+def refuse_rewriting(family: Family, kwargs: Mapping[str, JsonValue]) -> None:
+    """Raise for a kwarg under which the family's template rewrites history, unless its value is off."""
+    for key, reason in family.refused_kwargs.items():
+        if kwargs.get(key):
+            raise UnsupportedRequest(
+                f"family {family.name!r} cannot serve sessions with {key}: {reason}",
+                hint=f"leave {key} out",
+                details={"param": key, "family": family.name},
+            )
 
 
 def _refuse_pinned(family: Family, recorded: Mapping[str, JsonValue], asked: Mapping[str, JsonValue]) -> None:
@@ -89,4 +103,4 @@ def _tools(parent: TurnArguments | None, given: JsonValue) -> tuple[Tool, ...]:
     return parent.tools
 
 
-__all__ = ["TurnArguments", "TurnRequest", "resolve_arguments"]
+__all__ = ["TurnArguments", "TurnRequest", "refuse_rewriting", "resolve_arguments"]

@@ -26,13 +26,15 @@ def path_mismatches(session: Session, leaf: int) -> tuple[Mismatch, ...]:
 
 def _canonical_ids(renderer: Renderer, session: Session, turn: Turn) -> TokenIds:
     messages = normalise_messages(renderer.family, session.tree.messages(turn.id))
-    text = renderer.text(
+    marked = renderer.marked_text(
         messages,
         tools=turn.arguments.tools,
         kwargs=turn.arguments.template_kwargs,
         generation_prompt=False,
+        control_tokens=session.control_tokens,
+        generated={turn.message_count - 1 for turn in session.tree.path(turn.id)},
     )
-    return renderer.ids(text)
+    return renderer.ids(marked)
 
 
 def _without_terminator(renderer: Renderer, ids: TokenIds) -> TokenIds:
@@ -49,11 +51,17 @@ def family_comparator(renderer: Renderer) -> Comparator:
     texts = (tokenizer.encode(token) for token in renderer.family.comparator_trailing)
     return Comparator(
         tokenizer=tokenizer,
-        special_ids=tokenizer.special_ids,
+        special_ids=_special_ids(renderer),
         trailing_ids=frozenset(t for t in trailing if t is not None)
         | frozenset(ids[0] for ids in texts if len(ids) == 1),
         assistant_start=renderer.family.assistant_start,
     )
+
+
+def _special_ids(renderer: Renderer) -> frozenset[int]:
+    tokenizer = renderer.tokenizer
+    named = (tokenizer.token_id(token) for token in renderer.family.comparator_specials)
+    return frozenset(t for t in named if t is not None) or tokenizer.special_ids
 
 
 __all__ = ["family_comparator", "path_mismatches"]

@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from titocli.errors import RoleNotAppendable, SessionLimit
+from titocli.families.control_tokens import ControlTokens
 from titocli.families.messages import message_list, normalise_appended, normalise_messages
 from titocli.families.renderer import Renderer
-from titocli.jsonvalue import JsonValue, Message
+from titocli.jsonvalue import JsonValue, Message, Tool
 from titocli.session.arguments import TurnArguments, TurnRequest, resolve_arguments
 from titocli.session.generation import Completion, GenerateRequest
 from titocli.session.history import HistoryPolicy, attach, refuse_stale
 from titocli.session.matching import ROOT_DIGEST, extend_digest, prefix_digests
+from titocli.session.tool_runs import refuse_incomplete_run
 from titocli.session.tree import SessionTree, Turn
+from titocli.tokens.breaks import BREAK, without_breaks
 from titocli.tokens.ids import TokenIds
 
 #: Turns of one session.
@@ -69,6 +72,7 @@ class Plan:
 class Session:
     """The turns of one rollout and the rules by which it grows.
 
+    ``control_tokens`` says what becomes of control tokens that a client's text spells.
     Not thread-safe: callers serialise ``plan`` and ``commit`` of one session.
     """
 
@@ -79,9 +83,11 @@ class Session:
         *,
         launch_kwargs: Mapping[str, JsonValue] | None = None,
         max_turns: int = MAX_TURNS,
+        control_tokens: ControlTokens = ControlTokens.TEXT,
     ) -> None:
         self.renderer = renderer
         self.policy = policy
+        self.control_tokens = control_tokens
         self.tree = SessionTree()
         self.head: int | None = None
         self._launch_kwargs = dict(launch_kwargs or {})
@@ -119,12 +125,23 @@ class Session:
                     details={"message_index": index, "append_roles": list(allowed)},
                 )
 
+    def _refuse_control_tokens(
+        self, messages: Sequence[Message], tools: Sequence[Tool], *, first: int
+    ) -> None:
+        if self.control_tokens is ControlTokens.REJECT:
+            self.renderer.client_text.refuse(messages, tools, first=first)
+
     def _plan_root(self, messages: Sequence[Message], arguments: TurnArguments) -> Plan:
         normal = normalise_messages(self.renderer.family, messages)
-        text = self.renderer.text(
-            normal, tools=arguments.tools, kwargs=arguments.template_kwargs, generation_prompt=True
+        self._refuse_control_tokens(normal, arguments.tools, first=0)
+        marked = self.renderer.marked_text(
+            normal,
+            tools=arguments.tools,
+            kwargs=arguments.template_kwargs,
+            generation_prompt=True,
+            control_tokens=self.control_tokens,
         )
-        ids = self.renderer.ids(text)
+        ids, text = self.renderer.ids(marked), without_breaks(marked)
         return Plan(
             parent=None,
             head=self.head,
@@ -135,19 +152,24 @@ class Session:
             prompt_delta=ids,
             prompt_ids=ids,
             generation_prompt=self.renderer.generation_prompt_of(text),
-            work=Work(template_renders=1, encoded_bytes=len(text.encode()), copied_tokens=0),
+            work=Work(
+                template_renders=1 + (BREAK in marked), encoded_bytes=len(text.encode()), copied_tokens=0
+            ),
         )
 
     def _plan_append(self, parent: int, appended: Sequence[Message], arguments: TurnArguments) -> Plan:
         first = self.tree[parent].message_count
         normal = normalise_appended(self.renderer.family, appended, first=first)
         self._refuse_roles(normal, first=first)
+        self._refuse_control_tokens(normal, (), first=first)
         history = self.tree.messages(parent)
+        refuse_incomplete_run(self.renderer.family, history, normal)
         suffix = self.renderer.suffix(
             normal,
             history=history,
             tools=arguments.tools,
             kwargs=arguments.template_kwargs,
+            control_tokens=self.control_tokens,
         )
         prompt_ids = self.tree.ids(parent)
         copied = len(prompt_ids)

@@ -1,4 +1,7 @@
-"""Tokenizers by place: a ``tokenizer.json``, a directory with one, a Hugging Face id."""
+"""Tokenizers by place: a ``tokenizer.json``, a directory with one, a Hugging Face id.
+
+A checkpoint that has a rank file in its place (Kimi's ``tiktoken.model``) is read from that.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from titocli.errors import InvalidJson, MissingExtra, MissingTokenizer, TitoError, UnfitTokenizer
+from titocli.tokens.rank_files import CONFIG_FILE, RANK_FILE, definition_from_ranks
 from titocli.tokens.tokenizer import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -24,8 +28,8 @@ def load_tokenizer(where: str) -> Tokenizer:
     Raises ``MissingTokenizer`` when there is none (or no way to it), ``InvalidJson`` and ``UnfitTokenizer``
     when the file is none.
     """
-    path = _local_file(where) or _hub_file(where, TOKENIZER_FILE)
-    definition = _read(path)
+    path = _local_file(where) or _hub_tokenizer(where)
+    definition = definition_from_ranks(path.parent) if path.name == RANK_FILE else _read(path)
     try:
         return Tokenizer(definition, source=where)
     except Exception as error:
@@ -48,6 +52,18 @@ def checkpoint_folder(where: str) -> Path:
     )
 
 
+def checkpoint_file(where: str, name: str) -> Path | None:
+    """A file of the checkpoint at ``where``, or None where the checkpoint has none of that name."""
+    local = _existing(where)
+    if local is not None:
+        path = (local if local.is_dir() else local.parent) / name
+        return path if path.is_file() else None
+    try:
+        return _hub_file(where, name)
+    except _NoSuchEntry:
+        return None
+
+
 class _NoSuchEntry(MissingTokenizer):
     """The repository exists, the file does not."""
 
@@ -65,12 +81,13 @@ def _local_file(where: str) -> Path | None:
     path = _existing(where)
     if path is None or not path.is_dir():
         return path
-    if not (path / TOKENIZER_FILE).is_file():
-        raise MissingTokenizer(
-            f"{where} has no {TOKENIZER_FILE}",
-            hint="a fast tokenizer is needed; transformers' AutoTokenizer writes one with save_pretrained",
-        )
-    return path / TOKENIZER_FILE
+    for name in (TOKENIZER_FILE, RANK_FILE):
+        if (path / name).is_file():
+            return path / name
+    raise MissingTokenizer(
+        f"{where} has no {TOKENIZER_FILE}",
+        hint="a fast tokenizer is needed; transformers' AutoTokenizer writes one with save_pretrained",
+    )
 
 
 def _read(path: Path) -> str:
@@ -96,6 +113,19 @@ def _unusable(path: Path, definition: str) -> TitoError:
         hint=_CHOICES,
         details={"file": str(path)},
     )
+
+
+def _hub_tokenizer(where: str) -> Path:
+    try:
+        return _hub_file(where, TOKENIZER_FILE)
+    except _NoSuchEntry as no_tokenizer:
+        try:
+            rank_file = _hub_file(where, RANK_FILE)
+        except _NoSuchEntry:
+            raise no_tokenizer from None
+        # Lands in the same folder.
+        _hub_file(where, CONFIG_FILE)
+        return rank_file
 
 
 def _hub_file(where: str, name: str) -> Path:
@@ -165,4 +195,10 @@ def _failed(where: str, name: str) -> MissingTokenizer:
     )
 
 
-__all__ = ["TEMPLATE_FILES", "TOKENIZER_FILE", "checkpoint_folder", "load_tokenizer"]
+__all__ = [
+    "TEMPLATE_FILES",
+    "TOKENIZER_FILE",
+    "checkpoint_file",
+    "checkpoint_folder",
+    "load_tokenizer",
+]

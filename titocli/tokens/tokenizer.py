@@ -6,13 +6,19 @@ same serialised form on first use.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from functools import cached_property
 
 import tokenizers
 
+from titocli.errors import UnfitTokenizer
+from titocli.tokens.breaks import split_at_breaks, without_breaks
 from titocli.tokens.bytes import bytes_of_token
+
+#: Added tokens of letters, digits and spaces alone are vocabulary, not control tokens.
+_PLAIN_WORD = re.compile(r"[\w\s]*")
 
 
 class Tokenizer:
@@ -64,6 +70,66 @@ class Tokenizer:
         encoding = self._own.encode(text, add_special_tokens=False)
         return encoding.ids, encoding.offsets
 
+    @cached_property
+    def control_tokens(self) -> tuple[str, ...]:
+        """Added tokens that stand for something other than their text: the special ones, and all signs."""
+        return tuple(
+            token.content
+            for token in self._added.values()
+            if len(token.content) > 1 and (token.special or not _PLAIN_WORD.fullmatch(token.content))
+        )
+
+    @cached_property
+    def special_tokens(self) -> frozenset[str]:
+        """The added tokens that are flagged special, by their text."""
+        return frozenset(token.content for token in self._added.values() if token.special)
+
+    def encode_with_breaks(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """As ``encode_with_offsets`` of the text without its breaks, but no added token spans a break.
+
+        Around a break, up to the next added tokens, the text is encoded as if there were no added tokens.
+        Raises ``UnfitTokenizer`` where the vocabulary itself makes a control token of such text.
+        """
+        ids: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        at = 0
+        for piece in split_at_breaks(text, self._added_pattern):
+            plain = without_breaks(piece)
+            broken = len(plain) < len(piece)
+            new, places = self._encode_plainly(plain) if broken else self.encode_with_offsets(plain)
+            ids += new
+            offsets += [(start + at, end + at) for start, end in places]
+            at += len(plain)
+        return ids, offsets
+
+    @cached_property
+    def _added_pattern(self) -> re.Pattern[str]:
+        """Matches what the library takes for an added token: the longest of those that start first."""
+        longest_first = sorted(self._added.values(), key=lambda token: -len(token.content))
+        return re.compile("|".join(map(_pattern_of, longest_first)) or "(?!)")
+
+    def _encode_plainly(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        own = self._own
+        pieces = tokenizers.PreTokenizedString(text)
+        if own.normalizer is not None:
+            pieces.normalize(own.normalizer.normalize)
+        if own.pre_tokenizer is not None:
+            own.pre_tokenizer.pre_tokenize(pieces)
+        pieces.tokenize(own.model.tokenize)
+        encoding = own.post_process(pieces.to_encoding(), add_special_tokens=False)
+        if not self._control_ids.isdisjoint(encoding.ids):
+            raise UnfitTokenizer(
+                f"tokenizer {self.source}: a control token in text cannot be encoded as text, for the "
+                "vocabulary makes that token of the text itself",
+                hint="--control-tokens keep or reject",
+            )
+        return encoding.ids, encoding.offsets
+
+    @cached_property
+    def _control_ids(self) -> frozenset[int]:
+        control = set(self.control_tokens)
+        return frozenset(i for i, token in self._added.items() if token.content in control)
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ``ids`` with special tokens kept; broken UTF-8 becomes U+FFFD."""
         return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
@@ -100,6 +166,13 @@ class Tokenizer:
             return content.encode()
         token: str | None = self._own.id_to_token(token_id)
         return b"" if token is None else bytes_of_token(token)
+
+
+def _pattern_of(token: tokenizers.AddedToken) -> str:
+    pattern = re.escape(token.content)
+    if token.single_word:
+        pattern = rf"(?<!\w){pattern}(?!\w)"
+    return (r"\s*" if token.lstrip else "") + pattern + (r"\s*" if token.rstrip else "")
 
 
 __all__ = ["Tokenizer"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from titocli.families.family import Family, Role
+from titocli.families.family import Family, Role, ToolRuns
 from titocli.jsonvalue import JsonValue, Message, Tool
 from titocli.verify import tool_samples
 from titocli.verify.text_samples import INLINE_THINKING, WRAPPED_RESULTS, any_text, chance, text
@@ -86,8 +86,13 @@ def _answers(random: Random, family: Family) -> Iterator[Message]:
 def _tool_step(random: Random, family: Family) -> Iterator[Message]:
     calls = [tool_samples.tool_call(random, family, number) for number in range(random.randint(1, 3))]
     yield {**_assistant(random), "tool_calls": calls}
-    for call in calls:
-        yield {"role": Role.TOOL.value, "tool_call_id": call["id"], "content": _text_content(random)}
+    results: list[Message] = [
+        {"role": Role.TOOL.value, "tool_call_id": call["id"], "content": _text_content(random)}
+        for call in calls
+    ]
+    # Where a template puts a run in the order of the calls, clients send it in any order.
+    in_any_order = family.tool_runs is ToolRuns.COMPLETE
+    yield from random.sample(results, k=len(results)) if in_any_order else results
 
 
 def _assistant(random: Random) -> Message:
@@ -120,6 +125,10 @@ _VISUAL_PARTS: Mapping[str, Mapping[str, JsonValue]] = {
     "image": {"type": "image", "image": _PICTURE},
     "image_url": {"type": "image_url", "image_url": {"url": _PICTURE}},
     "video": {"type": "video", "video": "clip.mp4"},
+    "video_url": {"type": "video_url", "video_url": {"url": "clip.mp4"}},
+    "audio": {"type": "audio", "audio": "clip.wav"},
+    "audio_url": {"type": "audio_url", "audio_url": {"url": "clip.wav"}},
+    "input_audio": {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}},
 }
 
 

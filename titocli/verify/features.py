@@ -26,6 +26,8 @@ def _features(conversation: Conversation) -> Iterator[str]:
     for name, value in conversation.kwargs.items():
         yield f"kwarg {name}={value}"
     yield from _of_order([str(message["role"]) for message in conversation.messages])
+    if _has_swapped_results(conversation.messages):
+        yield "results out of order"
     for message in conversation.messages:
         yield from _of_content(message)
         if message["role"] == "assistant":
@@ -47,6 +49,11 @@ def _of_order(roles: Sequence[str]) -> Iterator[str]:
         yield "no user"
     for before, after in pairwise(roles):
         yield f"{after} after {before}"
+
+
+def _has_swapped_results(messages: Sequence[Message]) -> bool:
+    answered = [str(message.get("tool_call_id", "")) for message in messages]
+    return any(after and after < before for before, after in pairwise(answered))
 
 
 def _of_content(message: Message) -> Iterator[str]:

@@ -35,7 +35,7 @@ class ThinkBlock(StrEnum):
 
 def think_block(family: Family, generation_prompt: str) -> ThinkBlock:
     """The state of the think block at the end of ``generation_prompt``."""
-    if family.parsers.reasoning is not ReasoningGrammar.THINK_TAGS:
+    if family.parsers.reasoning in {None, ReasoningGrammar.INKLING_BLOCKS}:
         return ThinkBlock.NONE
     if generation_prompt.rstrip().endswith("<think>"):
         return ThinkBlock.OPEN

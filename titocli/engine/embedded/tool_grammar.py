@@ -52,7 +52,11 @@ def _parameters(function: JsonObject) -> JsonObject:
     return {key: found[key] for key in plain if key in found} if isinstance(found, Mapping) else {}
 
 
-_BODIES = {ToolCallGrammar.HERMES_JSON: _hermes_body, ToolCallGrammar.XML_PARAMETERS: _xml_body}
+_BODIES = {
+    ToolCallGrammar.HERMES_JSON: _hermes_body,
+    ToolCallGrammar.XML_PARAMETERS: _xml_body,
+    ToolCallGrammar.XML_PARAMETERS_LINES: _xml_body,
+}
 
 
 __all__ = ["before_calls", "one_or_two_calls", "tool_call"]

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterable, Sequence
 
-from titocli.families.family import Family, ToolCallGrammar
-from titocli.families.parsers.hermes import read_hermes
+from titocli.families.family import Family, ReasoningGrammar, ToolCallGrammar
+from titocli.families.parsers.anatomy import Anatomy, Range
+from titocli.families.parsers.grammars import CALL_GRAMMARS
+from titocli.families.parsers.inkling_blocks import read_inkling_blocks
 from titocli.families.parsers.parsed import (
     ParsedCompletion,
     ParsedToolCall,
     ReasoningBlock,
     ToolCallAttempt,
 )
-from titocli.families.parsers.reasoning import ReasoningSpan, find_reasoning
+from titocli.families.parsers.reasoning import THINK_LAYOUTS, ThinkLayout
 from titocli.families.parsers.spans import CompletionBytes, completion_bytes
-from titocli.families.parsers.tool_calls import FoundCall, Reader, find_calls, offered_tools
-from titocli.families.parsers.xml_parameters import read_xml_parameters
+from titocli.families.parsers.tagged import read_tagged
+from titocli.families.parsers.tool_calls import CallGrammar, FoundCall, Offered, offered_tools
 from titocli.jsonvalue import Tool
 from titocli.tokens.tokenizer import Tokenizer
-
-_READERS: Mapping[ToolCallGrammar, Reader] = {
-    ToolCallGrammar.HERMES_JSON: read_hermes,
-    ToolCallGrammar.XML_PARAMETERS: read_xml_parameters,
-}
 
 
 def parse_completion(
@@ -40,66 +36,66 @@ def parse_completion(
     """What the completion ``ids`` say, by the family's grammars; any ids give an answer.
 
     ``generation_prompt`` is the text that opened the turn.  ``tools`` are OpenAI's; without any, every name
-    is known and every XML parameter is a string.  Call ids depend on ``turn`` and ``ids`` alone: ``turn``
-    tells apart turns that say the same.
+    is known and every value without a type of its own is a string.  Where the model writes no id of its own,
+    a call's id depends on ``turn`` and the ids up to its end alone: ``turn`` tells apart turns that say the
+    same.
     """
     completion = completion_bytes(family, tokenizer, ids)
-    reasoning = find_reasoning(family.parsers.reasoning, completion.data, generation_prompt)
-    grammar = family.parsers.tool_call
-    found = _found_calls(grammar, completion, reasoning.content_start, tools)
-    called = [call for call in found if call.status.called]
+    anatomy = read_anatomy(family, completion, generation_prompt, offered_tools(tools))
+    names = CallIds(turn)
     return ParsedCompletion(
-        content=_content(grammar, completion, reasoning.content_start, called),
-        reasoning_content=completion.text(reasoning.text_start, reasoning.text_end).strip("\n") or None,
-        tool_calls=tuple(_parsed_calls(called, turn, ids)),
-        attempts=tuple(_attempt(completion, call) for call in found),
-        reasoning=_block(completion, reasoning),
+        content=_text(completion, anatomy.content),
+        reasoning_content=_text(completion, anatomy.reasoning) or None,
+        tool_calls=tuple(names.named(completion, call, ids) for call in anatomy.calls if call.status.called),
+        attempts=tuple(_attempt(completion, call) for call in anatomy.calls),
+        reasoning=_block(completion, anatomy),
     )
 
 
-def _found_calls(
-    grammar: ToolCallGrammar | None, completion: CompletionBytes, start: int, tools: Sequence[Tool]
-) -> list[FoundCall]:
-    if grammar is None:
-        return []
-    return list(find_calls(_READERS[grammar], completion, start, offered_tools(tools)))
+def read_anatomy(
+    family: Family, completion: CompletionBytes, generation_prompt: str, offered: Offered
+) -> Anatomy:
+    """Which bytes of a completion are what, by the family's grammars."""
+    if is_in_blocks(family):
+        return read_inkling_blocks(completion, generation_prompt, offered)
+    layout, grammar = tagged_grammars(family)
+    return read_tagged(layout, grammar, completion, generation_prompt, offered)
 
 
-def _content(
-    grammar: ToolCallGrammar | None, completion: CompletionBytes, start: int, called: Sequence[FoundCall]
-) -> str:
-    """The text outside of the calls.
-
-    Where the calls stand as the family's template writes them, at the end with a newline between, the
-    newlines that it writes are no content.
-    """
-    edges = [start, *(edge for call in called for edge in (call.start, call.end)), len(completion.data)]
-    outside = [completion.text(*gap) for gap in islice(pairwise(edges), 0, None, 2)]
-    as_templated = called and not outside[-1] and all(gap == "\n" for gap in outside[1:-1])
-    return _without_separator(grammar, outside[0]) if as_templated else "".join(outside)
+def is_in_blocks(family: Family) -> bool:
+    """Whether the family's completions are flat blocks, in which content has marks as well."""
+    return family.parsers.tool_call is ToolCallGrammar.INKLING_BLOCKS or (
+        family.parsers.reasoning is ReasoningGrammar.INKLING_BLOCKS
+    )
 
 
-def _without_separator(grammar: ToolCallGrammar | None, before: str) -> str:
-    """Text before the first call without what the template puts there again.
-
-    It puts nothing after empty text.  Text of a newline alone stays: Qwen3's template, which strips newlines
-    at the start, prints it as that newline.
-    """
-    if grammar is ToolCallGrammar.XML_PARAMETERS:
-        return before.removesuffix("\n\n") if before.strip() else before
-    return before.removesuffix("\n") or before
+def tagged_grammars(family: Family) -> tuple[ThinkLayout | None, CallGrammar | None]:
+    """How a family that does not speak in blocks writes reasoning and calls; None where it has none."""
+    reasoning, tool_call = family.parsers.reasoning, family.parsers.tool_call
+    layout = None if reasoning is None else THINK_LAYOUTS[reasoning]
+    return layout, None if tool_call is None else CALL_GRAMMARS[tool_call]
 
 
-def _parsed_calls(
-    called: Sequence[FoundCall], turn: str | int, ids: Sequence[int]
-) -> Iterator[ParsedToolCall]:
-    origin = hashlib.sha256(json.dumps([turn, list(ids)]).encode())
-    for index, call in enumerate(called):
-        digest = origin.copy()
-        digest.update(str(index).encode())
-        yield ParsedToolCall(
-            id=f"call_{digest.hexdigest()[:24]}", name=call.name or "", arguments=call.arguments or "{}"
-        )
+class CallIds:
+    """Gives the calls of one completion their ids, in order."""
+
+    def __init__(self, turn: str | int) -> None:
+        self._origin = hashlib.sha256(json.dumps(turn).encode())
+        self._ids_seen = 0
+        self._calls_seen = 0
+
+    def named(self, completion: CompletionBytes, call: FoundCall, ids: Sequence[int]) -> ParsedToolCall:
+        """The next call, with the model's own id or one made of the turn, the ids so far and its place."""
+        _, end = completion.ids_of(call.start, call.end)
+        self._origin.update(json.dumps([self._calls_seen, *ids[self._ids_seen : end]]).encode())
+        self._ids_seen = max(end, self._ids_seen)
+        self._calls_seen += 1
+        made = f"call_{self._origin.hexdigest()[:24]}"
+        return ParsedToolCall(id=call.id or made, name=call.name or "", arguments=call.arguments or "{}")
+
+
+def _text(completion: CompletionBytes, ranges: Iterable[Range]) -> str:
+    return "".join(completion.text(start, end) for start, end in ranges)
 
 
 def _attempt(completion: CompletionBytes, call: FoundCall) -> ToolCallAttempt:
@@ -107,9 +103,9 @@ def _attempt(completion: CompletionBytes, call: FoundCall) -> ToolCallAttempt:
     return ToolCallAttempt(status=call.status, start=start, end=end, name=call.name)
 
 
-def _block(completion: CompletionBytes, reasoning: ReasoningSpan) -> ReasoningBlock:
-    start, end = completion.ids_of(reasoning.start, reasoning.end)
-    return ReasoningBlock(status=reasoning.status, start=start, end=end)
+def _block(completion: CompletionBytes, anatomy: Anatomy) -> ReasoningBlock:
+    start, end = completion.ids_of(*anatomy.block)
+    return ReasoningBlock(status=anatomy.status, start=start, end=end)
 
 
-__all__ = ["parse_completion"]
+__all__ = ["CallIds", "is_in_blocks", "parse_completion", "read_anatomy", "tagged_grammars"]

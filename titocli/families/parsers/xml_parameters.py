@@ -1,4 +1,4 @@
-"""Tool calls as tags (``xml_parameters``): Qwen3.5 and later.
+"""Tool calls as tags (``xml_parameters``, ``xml_parameters_lines``): Qwen3.5 and later, Nemotron 3.
 
 ::
 
@@ -22,11 +22,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from titocli.families.parsers.arguments import Argument, typed_arguments
 from titocli.families.parsers.spans import CompletionBytes
-from titocli.families.parsers.strict_json import print_json
-from titocli.families.parsers.tool_calls import Offered, Reading
-from titocli.families.parsers.typed_values import declared_types, typed_value
-from titocli.jsonvalue import JsonObject
+from titocli.families.parsers.tool_calls import Offered, Opening, Reading, one_call
 
 _FUNCTION = re.compile(rb"[ \t\r\n]*<function=([^<>\n]+)>")
 _PARAMETER = re.compile(rb"[ \t\r\n]*<parameter=([^>\n]+)>")
@@ -38,27 +36,24 @@ _END_INLINE = re.compile(rb"\n?</parameter>[ \t\r\n]*(?=<parameter=|</function>)
 
 @dataclass(frozen=True, slots=True)
 class _Parameter:
-    """A parameter's name, the byte range of its value, and the offset after its closing tag."""
+    """A parameter, the offset after its closing tag, and whether text to come could not move that tag."""
 
-    name: str
-    start: int
-    end: int
+    argument: Argument
     after: int
+    settled: bool
 
 
-def read_xml_parameters(completion: CompletionBytes, at: int, offered: Offered) -> Reading:
-    """Reads the call whose opening tag ends at ``at``.  (A ``Reader``.)"""
-    function = _FUNCTION.match(completion.data, at)
+def read_xml_parameters(completion: CompletionBytes, opening: Opening, offered: Offered) -> Reading:
+    """Reads the call after the opening tag.  (A ``Reader``.)"""
+    function = _FUNCTION.match(completion.data, opening.end)
     if function is None:
         return Reading()
     name = completion.text(*function.span(1))
     parameters = list(_parameters(completion, function.end()))
     end = _END.match(completion.data, parameters[-1].after if parameters else function.end())
-    return Reading(
-        end=end and end.end(),
-        name=name,
-        arguments=_arguments(completion, parameters, offered.get(name, {})),
-    )
+    arguments = typed_arguments([each.argument for each in parameters], offered.get(name, {}))
+    settled = all(each.settled for each in parameters)
+    return one_call(opening, end and end.end(), name=name, arguments=arguments, settled=settled)
 
 
 def _parameters(completion: CompletionBytes, at: int) -> Iterator[_Parameter]:
@@ -66,30 +61,23 @@ def _parameters(completion: CompletionBytes, at: int) -> Iterator[_Parameter]:
     limit = restart.start() if restart else len(completion.data)
     opening = _PARAMETER.match(completion.data, at, limit)
     while opening:
-        close = _close(completion.data, opening.end(), limit)
+        close, settled = _close(completion.data, opening.end(), limit)
         if close is None:
             return
         start = opening.end() + completion.data.startswith(b"\n", opening.end())
         # In an empty value the two newlines may be one and the same.
-        end = max(start, close.start())
-        yield _Parameter(completion.text(*opening.span(1)), start, end, close.end())
+        text = completion.text(start, max(start, close.start()))
+        argument = Argument(completion.text(*opening.span(1)), text)
+        yield _Parameter(argument, close.end(), settled or restart is not None)
         opening = _PARAMETER.match(completion.data, close.end(), limit)
 
 
-def _close(data: bytes, at: int, limit: int) -> re.Match[bytes] | None:
-    on_own_line = data.startswith(b"\n", at)
-    close = _END_ON_OWN_LINE.search(data, at, limit) if on_own_line else None
-    return close or _END_INLINE.search(data, at, limit)
-
-
-def _arguments(completion: CompletionBytes, parameters: list[_Parameter], schema: JsonObject) -> str | None:
-    arguments = {
-        parameter.name: typed_value(
-            completion.text(parameter.start, parameter.end), declared_types(schema, parameter.name)
-        )
-        for parameter in parameters
-    }
-    return print_json(arguments) if len(arguments) == len(parameters) else None
+def _close(data: bytes, at: int, limit: int) -> tuple[re.Match[bytes] | None, bool]:
+    """The closing tag, and whether no later tag could take its place."""
+    if not data.startswith(b"\n", at):
+        return _END_INLINE.search(data, at, limit), True
+    close = _END_ON_OWN_LINE.search(data, at, limit)
+    return close or _END_INLINE.search(data, at, limit), close is not None
 
 
 __all__ = ["read_xml_parameters"]

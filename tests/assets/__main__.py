@@ -1,0 +1,28 @@
+"""``python -m tests.assets``: fetch and build everything; prints the paths."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.assets import TEMPLATE_NAMES, TOKENIZER_NAMES, AssetUnavailable
+from tests.assets.templates import NO_PACKAGE, fetch_template
+from tests.assets.tokenizers import fetch_kimi_checkpoint, fetch_tokenizer
+
+
+def main() -> int:
+    try:
+        for name in TEMPLATE_NAMES:
+            sys.stdout.write(f"{fetch_template(name)}\n")
+        for name in TOKENIZER_NAMES:
+            sys.stdout.write(f"{fetch_tokenizer(name)}\n")
+        sys.stdout.write(f"{fetch_kimi_checkpoint()}\n")
+    except AssetUnavailable as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    for name, missing in NO_PACKAGE.items():
+        sys.stderr.write(f"template {name} is in no package, its tests are skipped: {missing.reason}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

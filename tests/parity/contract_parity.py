@@ -1,0 +1,79 @@
+"""A contract's template against a checkpoint's own, conversation by conversation.
+
+Both get the same normalised messages and kwargs; the checkpoint's is rendered by transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+
+from tests.parity.oracle import Oracle
+from titocli.families.family import Family
+from titocli.families.messages import normalise_messages, normalise_tools
+from titocli.families.renderer import Renderer, family_renderer
+from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.verify.conversations import Conversation
+from titocli.verify.features import coverage
+
+
+@dataclass
+class Comparison:
+    """One contract, and a template that should print the same."""
+
+    oracle: Oracle
+    family: Family
+    template: Path
+
+    @cached_property
+    def _renderer(self) -> Renderer:
+        return family_renderer(self.family)
+
+    def check_all(self, conversations: Iterable[Conversation], kwargs: Mapping[str, JsonValue]) -> None:
+        """Every conversation prints the same, with ``kwargs`` over its own; every other one is continued."""
+        for conversation in conversations:
+            self.check(
+                conversation.messages,
+                tools=conversation.tools,
+                kwargs={**conversation.kwargs, **kwargs},
+                generation_prompt=conversation.index % 2 == 0,
+            )
+
+    def check(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] | None = None,
+        kwargs: Mapping[str, JsonValue],
+        generation_prompt: bool = True,
+    ) -> str:
+        """The text that both print."""
+        normal = normalise_messages(self.family, messages)
+        native = self.oracle.render(
+            self.template, normal, tools=tools, kwargs=kwargs, generation_prompt=generation_prompt
+        )
+        assert native.error is None, native.error
+        ours = self._renderer.text(
+            normal, tools=normalise_tools(tools), kwargs=kwargs, generation_prompt=generation_prompt
+        )
+        assert ours == native.text
+        return ours
+
+
+def kwarg_combinations(family: Family) -> list[dict[str, JsonValue]]:
+    """Every combination of finite kwarg values, and of their absence, with the fixed kwargs."""
+    finite = {**family.pinned_kwargs, **family.turn_kwargs}
+    choices = [[{}, *({name: value} for value in values)] for name, values in finite.items()]
+    return [
+        {k: v for one in each for k, v in one.items()} | family.fixed_kwargs for each in product(*choices)
+    ]
+
+
+def values_not_generated(family: Family, conversations: Iterable[Conversation]) -> set[str]:
+    """The finite kwarg values that no conversation has, as ``kwarg name=value``."""
+    finite = {**family.pinned_kwargs, **family.turn_kwargs}
+    expected = {f"kwarg {name}={value}" for name, values in finite.items() for value in values}
+    return expected - coverage(conversations).keys()
