@@ -156,4 +156,4 @@ def test_work_grows_with_the_length_of_what_is_fed(name: str, calls: list[Any]) 
 
     seconds(1)
     # Quadratic work would take 64 times as long; half of that leaves room for a busy machine.
-    assert seconds(160) < 32 * seconds(20) + 0.2
+    assert min(seconds(160) for _ in range(4)) < 32 * seconds(20) + 0.2
