@@ -44,7 +44,8 @@ def test_the_derived_seed_depends_on_engine_session_and_prompt_length() -> None:
 
 
 def test_values_that_change_nothing_are_accepted() -> None:
-    _read(stop=[], n=1, presence_penalty=0.0, top_k=-1, response_format={"type": "text"}, user="me")
+    neutral = _read(stop=[], n=1, presence_penalty=0.0, top_k=-1, response_format={"type": "text"}, user="me")
+    assert neutral == _read()
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_a_taken_port_is_said_and_not_served(script: Path) -> None:
         (["--family", "qwen3", "--engine", "replay"], 2, "go together"),
         (["--family", "qwen3", "--replay", "x.jsonl"], 2, "go together"),
         (["--family", "qwen3", "--kwarg", "clear_thinking=true"], 2, "fixes the template kwarg"),
+        (["--family", "nemotron3", "--kwarg", "low_effort=true"], 2, "cannot serve sessions with low_effort"),
         (["--family", "qwen3", "--reasoning-effort", "low"], 2, "has no reasoning effort"),
         (["--family", "qwen3", "--engine-url", "http://127.0.0.1:9"], 4, "needs the tokenizer"),
         (

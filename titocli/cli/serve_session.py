@@ -114,6 +114,7 @@ def serve_session(
     from titocli.cli.stack import EngineOptions, Stack
     from titocli.families.kwargs import refuse_conflicts, with_reasoning_effort
     from titocli.launch.command import LaunchOptions
+    from titocli.session.arguments import refuse_rewriting
     from titocli.session.history import HistoryPolicy
 
     choice = choose_family(family, variant, model or tokenizer)
@@ -121,6 +122,7 @@ def serve_session(
     say_choice(choice, context.obj)
     kwargs = with_reasoning_effort(contract, parse_kwargs(kwarg or ()), reasoning_effort)
     refuse_conflicts(contract, kwargs)
+    refuse_rewriting(contract, kwargs)
     launch = LaunchOptions(
         model=model or "",
         family=contract,
