@@ -31,7 +31,7 @@ from tests.server.conftest import running
 from titocli.engine.sglang import SglangEngine
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
-from titocli.server.app import SessionServer
+from titocli.server.state import SessionServer
 from titocli.session.history import HistoryPolicy
 from titocli.tokens.loading import load_tokenizer
 from titocli.tokens.tokenizer import Tokenizer

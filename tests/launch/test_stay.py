@@ -16,8 +16,8 @@ from titocli.errors import EngineUnreachable
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
 from titocli.families.tiny import tiny_tokenizer
-from titocli.server.app import SessionServer
 from titocli.server.serve import bind, serve
+from titocli.server.state import SessionServer
 
 #: Takes the place of a Python with SGLang: says that sglang is there, serves /ready and /model_info, and
 #: ends as the model's name says.

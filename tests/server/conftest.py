@@ -17,8 +17,9 @@ import uvicorn
 
 from tests.session.conftest import renderer_of
 from titocli.errors import TitoError
-from titocli.server.app import SessionServer, create_app
+from titocli.server.app import create_app
 from titocli.server.serve import base_url, bind
+from titocli.server.state import SessionServer
 from titocli.session.generation import Completion, FinishReason, GenerateRequest
 from titocli.session.history import HistoryPolicy
 from titocli.tokens.ids import token_ids

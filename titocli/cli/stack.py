@@ -22,8 +22,8 @@ from titocli.jsonvalue import JsonObject, JsonValue
 from titocli.launch.command import LaunchOptions, sglang_command
 from titocli.launch.engine import running_engine
 from titocli.launch.process import claim_port
-from titocli.server.app import SessionServer
 from titocli.server.serve import base_url, bind, ready_document, serve, write_atomically
+from titocli.server.state import SessionServer
 from titocli.session.history import HistoryPolicy
 from titocli.tokens.loading import checkpoint_folder, load_tokenizer
 from titocli.tokens.tokenizer import Tokenizer

@@ -16,7 +16,8 @@ import uvloop
 
 from titocli.errors import ConflictingOption, TitoError
 from titocli.jsonvalue import JsonObject
-from titocli.server.app import SessionServer, create_app
+from titocli.server.app import create_app
+from titocli.server.state import SessionServer
 
 #: Seconds that turns in flight get after the first SIGTERM.
 DRAIN_SECONDS = 30

@@ -49,6 +49,28 @@ class WeightVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallDelta:
+    """A piece of the tool call number ``index``; ``id`` and ``name`` stand in its first piece only."""
+
+    index: int
+    id: str | None = None
+    name: str | None = None
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageDelta:
+    """A piece of an assistant message while it is generated.
+
+    The pieces of one generation, put together in order, are its ``Completion.message``.
+    """
+
+    reasoning: str = ""
+    content: str = ""
+    tool_call: ToolCallDelta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """One finished generation.
 
@@ -73,4 +95,4 @@ class Completion:
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-__all__ = ["Completion", "FinishReason", "GenerateRequest", "WeightVersion"]
+__all__ = ["Completion", "FinishReason", "GenerateRequest", "MessageDelta", "ToolCallDelta", "WeightVersion"]
