@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
+import json
 from pathlib import Path
 
 import pytest
 import tokenizers as library
 
 from tests import assets
+from tests.assets import __main__ as fetching
 from tests.assets import packages, rank_files, templates, tokenizers
 from tests.assets.tokenizer_facts import FACTS
 
@@ -79,6 +80,13 @@ def test_tokenizers_give_the_published_ids(name: str, text: str, ids: list[int],
 
 
 @pytest.mark.assets
+@pytest.mark.parametrize("name", [name for name, facts in FACTS.items() if facts.published_merges])
+def test_a_tokenizer_has_as_many_merges_as_the_published_one(name: str) -> None:
+    model = json.loads(assets.tokenizer_file(name).read_text(encoding="utf-8"))["model"]
+    assert len(model["merges"]) == FACTS[name].published_merges
+
+
+@pytest.mark.assets
 def test_marks_belong_to_letters_in_the_qwen35_pattern() -> None:
     old = library.Tokenizer.from_file(str(assets.qwen3_tokenizer()))
     new = library.Tokenizer.from_file(str(assets.qwen35_tokenizer()))
@@ -117,22 +125,6 @@ def test_an_unavailable_asset_skips_here_and_fails_in_ci(monkeypatch: pytest.Mon
         assets.unavailable("no network")
 
 
-@pytest.mark.parametrize("name", templates.NO_PACKAGE)
-def test_a_template_without_a_package_skips_in_ci_too_unless_a_copy_with_its_hash_is_there(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TITOCLI_TEST_CACHE", str(tmp_path))
-    monkeypatch.setenv("CI", "true")
-    copy = tmp_path / "templates" / f"{name}.jinja"
-    copy.parent.mkdir()
-    copy.write_text("another text")
-    with pytest.raises(pytest.skip.Exception, match="no package"):
-        assets.native_template(name)
-    accepted = templates.NoPackage(hashlib.sha256(b"another text").hexdigest(), "")
-    monkeypatch.setitem(templates.NO_PACKAGE, name, accepted)
-    assert assets.native_template(name) == copy
-
-
 def test_a_file_with_another_hash_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TITOCLI_TEST_CACHE", str(tmp_path))
     monkeypatch.setattr(tokenizers, "build_tokenizer", lambda _name: b"{}")
@@ -145,3 +137,15 @@ def test_every_added_token_of_a_tokenizer_has_its_own_id_and_text() -> None:
     for name, facts in FACTS.items():
         assert len({token.token_id for token in facts.added_tokens}) == len(facts.added_tokens), name
         assert len({token.content for token in facts.added_tokens}) == len(facts.added_tokens), name
+
+
+def test_fetching_everything_fetches_the_packages_that_tests_take_code_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("fetch_template", "fetch_tokenizer", "fetch_archive"):
+        monkeypatch.setattr(fetching, name, str)
+    monkeypatch.setattr(fetching, "fetch_kimi_checkpoint", lambda: "kimi")
+
+    assert fetching.main() == 0
+    fetched = capsys.readouterr().out.split()
+    assert {"kimi", "llm-router-utils==0.8.1", "tinker-cookbook==0.6.1"} <= set(fetched)

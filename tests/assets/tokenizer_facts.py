@@ -1,7 +1,7 @@
 """The tokenizers beyond their rank files: pre-tokenizer pattern, added tokens, hash of the build.
 
 Which added tokens are flagged special is published for Qwen, and assumed for the others; their ids are
-published for all.
+published for all.  So is the number of merges of most ``tokenizer.json`` files, by repositories that read them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from tests.assets import control_tokens, rank_files
 from tests.assets.rank_files import RankFile
 from titocli.tokens.rank_files import KIMI_SPLIT_PATTERN
-from titocli.tokens.ranks import AddedToken
+from titocli.tokens.ranks import AddedToken, Merges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerFacts:
     """One tokenizer: the first ``rank_count`` lines of ``rank_file``, and added tokens.
 
-    ``built_sha256`` is the hash of the ``tokenizer.json`` that ``titocli.tokens.ranks`` writes.
+    ``built_sha256`` is the hash of the ``tokenizer.json`` that ``titocli.tokens.ranks`` writes,
+    ``published_merges`` how many merges the published one has, where that is known.
     """
 
     rank_file: RankFile
@@ -28,6 +29,8 @@ class TokenizerFacts:
     added_tokens: tuple[AddedToken, ...]
     built_sha256: str
     normalizer: str | None = None
+    merges: Merges = Merges.EVERY
+    published_merges: int | None = None
 
 
 def _numbered(first: int, *groups: tuple[Sequence[str], bool]) -> tuple[AddedToken, ...]:
@@ -104,7 +107,9 @@ FACTS = {
         split_pattern=_QWEN_PATTERN,
         added_tokens=_numbered(151_643, *_QWEN_CONTROL),
         normalizer="NFC",
-        built_sha256="863df433aace28e6dcf4ea567f5a4d6e7f9a64fa81ee4308e3720cbcda04758f",
+        merges=Merges.LEARNED,
+        published_merges=151_387,
+        built_sha256="12b1399e9f935e72496d6032661b4b1960887665bff6a9ddac73559569027ecf",
     ),
     "qwen35": TokenizerFacts(
         rank_file=rank_files.QWEN35,
@@ -112,43 +117,48 @@ FACTS = {
         split_pattern=_QWEN35_PATTERN,
         added_tokens=_numbered(248_044, *_QWEN_CONTROL, (control_tokens.QWEN_AUDIO, True)),
         normalizer="NFC",
-        built_sha256="4edb5d67596db79dc234ce66164c7225431a58a4484668ae09250a74540b7780",
+        merges=Merges.LEARNED,
+        published_merges=247_587,
+        built_sha256="90b454eececd04990df5aee7b50ac744a9bb5e7b5e8cc4813b4fb48b9bbd9137",
     ),
-    # No package has GLM-4.7's ranks; GLM-5's begin with them.
+    # GLM-5's ranks begin with GLM-4's: tests/parity/test_vocabularies.py.
     "glm47": TokenizerFacts(
         rank_file=rank_files.GLM,
         rank_count=151_329,
         split_pattern=_GLM_PATTERN,
         added_tokens=_numbered(151_329, *_GLM_CONTROL),
-        built_sha256="039b8057f46ab742d53a1476e28dc79c1ef7455c6623ea6a1aa8cb9bc354efd9",
+        published_merges=318_088,
+        built_sha256="dd061a2d876fd365570a07aac31afd3e32d8d10209ce5f36f333dc179cc42a0d",
     ),
     "glm5": TokenizerFacts(
         rank_file=rank_files.GLM,
         rank_count=154_820,
         split_pattern=_GLM_PATTERN,
         added_tokens=_numbered(154_820, *_GLM_CONTROL),
-        built_sha256="6f20d7607f9a8bd79b0a137e7f6f85f17938b3fb801a23f2db805672f66b8ea0",
+        published_merges=321_649,
+        built_sha256="7d1873370a95f27be515b7cb6762b569d43dadd54b363f17e1b59ad9add6f387",
     ),
     "kimi": TokenizerFacts(
         rank_file=rank_files.KIMI,
         rank_count=163_584,
         split_pattern=KIMI_SPLIT_PATTERN,
         added_tokens=_kimi_tokens(),
-        built_sha256="b091e207a4fc20ec2205b03f09973f781c8100e6f0761f9c0b6a5d112f5ccc16",
+        built_sha256="a0b326a902b456b894e14ebd4539c5c65417e1731743d14c83acfd9364f4c62c",
     ),
     "nemotron3": TokenizerFacts(
         rank_file=rank_files.NEMOTRON3,
         rank_count=131_072,
         split_pattern=_NEMOTRON_PATTERN,
         added_tokens=_nemotron_tokens(),
-        built_sha256="ce68bf7291a6cc0bae4940a464005c20f400e22cb49fa57c996e77ea68a63d29",
+        published_merges=269_443,
+        built_sha256="c3db5ac7ff4d4ee1f4f07d24c42e2f9abd0281a8668ac7dd98a3ce3738820eff",
     ),
     "inkling": TokenizerFacts(
         rank_file=rank_files.O200K,
         rank_count=199_998,
         split_pattern=_O200K_PATTERN,
         added_tokens=_inkling_tokens(),
-        built_sha256="adb325521839c4ebc7a6d5735d26093bbe1f8cfa3af1c21b411450ba99603255",
+        built_sha256="f1f3898ffbcfffdd5446ca952b1104358320d4d3722f74952dff65fd7b1bab2c",
     ),
     # A stand-in: MiniMax's ranks are in no package.  Its control tokens and their ids are the real ones.
     "minimax_standin": TokenizerFacts(
@@ -161,7 +171,7 @@ FACTS = {
             (control_tokens.MINIMAX_SPECIAL, True),
             (control_tokens.MINIMAX_PLAIN, False),
         ),
-        built_sha256="c4dc03bcef37fb00ff5d40a7c1eede82facc1cba586efb4fe36041e7762be942",
+        built_sha256="debf4025e7d67c29a85435eee9a4dcac271075bf463f0915d536a17bdf54ec20",
     ),
 }
 

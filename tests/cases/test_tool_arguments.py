@@ -10,6 +10,7 @@ import pytest
 
 from tests.cases.rendering import CONTRACTS, LABELS, assistant, call, result, text_of, user
 from titocli.errors import InvalidMessages
+from titocli.families.client_json import read_json
 
 RICH = '{"zeta": 1, "on": true, "none": null, "é": ["<&>", 1.5, {"b": "\\"q\\"", "a": {}}], "text": "a\\nb"}'
 SORTING = frozenset({"inkling"})
@@ -33,7 +34,8 @@ def test_a01_text_and_object_print_the_same(label: str, arguments: str) -> None:
 def test_a03_no_arguments_print_as_the_empty_object_in_every_spelling(label: str) -> None:
     missing = conversation("{}")
     del missing[1]["tool_calls"][0]["function"]["arguments"]
-    spellings = [missing, *(conversation(arguments) for arguments in ("", None, "{}", {}))]
+    empty: tuple[Any, ...] = ("", None, "{}", {})
+    spellings = [missing, *map(conversation, empty)]
 
     assert len({text_of(label, messages) for messages in spellings}) == 1
 
@@ -70,6 +72,22 @@ def test_a33_a_number_prints_as_the_client_spelled_it(label: str, number: str) -
     spelled = text_of(label, conversation(f'{{"n": {number}}}'))
 
     assert spelled == text_of(label, conversation('{"n": 777777}')).replace("777777", number)
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("number", ["1e5", "1.10", "-0", "1e999", "9007199254740993"])
+def test_a33_a_number_in_a_clients_body_prints_as_it_was_spelled(label: str, number: str) -> None:
+    """In arguments given as an object, and in the schema of a tool."""
+
+    def printed(spelling: str) -> tuple[str, str]:
+        schema = f'{{"type": "object", "properties": {{"n": {{"type": "number", "enum": [{spelling}]}}}}}}'
+        tool = f'{{"type": "function", "function": {{"name": "f", "parameters": {schema}}}}}'
+        body: Any = read_json(f'{{"arguments": {{"n": {spelling}}}, "tools": [{tool}]}}'.encode())
+        return text_of(label, conversation(body["arguments"])), text_of(label, [user()], tools=body["tools"])
+
+    spelled, plain = printed(number), printed("777777")
+    assert spelled[0] == plain[0].replace("777777", number)
+    assert spelled[1] == plain[1].replace("777777", number)
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -66,6 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FORCE_COLOR", "")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "toy.jinja").write_bytes(TEMPLATE.encode())
     (tmp_path / "chat.json").write_bytes(json.dumps(MESSAGES).encode())

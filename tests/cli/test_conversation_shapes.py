@@ -56,7 +56,7 @@ def test_an_anthropic_body_becomes_the_same_conversation_in_openais_shape() -> N
         },
         {"role": "tool", "tool_call_id": "t1", "content": "18"},
         {"role": "tool", "tool_call_id": "t2", "content": "19"},
-        {"role": "user", "content": [{"type": "text", "text": "And?"}]},
+        {"role": "user", "content": "And?"},
     ]
     assert openai_tools(ANTHROPIC["tools"]) == [
         {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}
@@ -73,7 +73,7 @@ def test_an_openai_body_is_not_taken_for_anthropics() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ([{"type": "redacted_thinking", "data": "x"}], "'redacted_thinking'"),
+        ([{"type": "server_tool_use", "name": "x"}], "'server_tool_use'"),
         ([{"type": "tool_use", "input": {}}], "without a name"),
         (["text"], "without a type"),
     ],

@@ -14,7 +14,10 @@ from titocli.cli.app import app
 from titocli.cli.families import app as families_app
 
 #: Pages whose examples need nothing but files; commands that start servers test their own.
-PAGES = [(), ("render",), ("families",), ("families", "list"), ("families", "show"), ("families", "check")]
+PAGES = [
+    *((), ("render",), ("families",), ("families", "list"), ("families", "show"), ("families", "check")),
+    ("register-family",),
+]
 
 
 @pytest.fixture

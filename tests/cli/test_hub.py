@@ -16,6 +16,7 @@ from titocli.families.chatml import REQUIRED_TOKENS
 from titocli.tokens.byte_level import byte_level_tokenizer
 
 COMMIT = "0" * 40
+TOKEN = "hf_" + "a" * 34
 FILES = {
     "/owner/good/resolve/main/tokenizer.json": byte_level_tokenizer(REQUIRED_TOKENS).definition.encode(),
     "/owner/good/resolve/main/tokenizer_config.json": json.dumps({"chat_template": "hub"}).encode(),
@@ -98,23 +99,31 @@ def test_the_checkpoints_own_template_comes_from_the_hub(hub: str, folder: Path)
 
 
 @pytest.mark.parametrize(
-    ("repository", "environment", "says"),
+    ("repository", "environment", "code", "says"),
     [
-        ("owner/nowhere", {}, "neither here nor on the Hugging Face Hub"),
-        ("owner/gated", {}, "owner/gated is gated"),
-        ("owner/broken", {}, "hf download owner/broken tokenizer.json"),
-        ("owner/unseen", {"HF_HUB_OFFLINE": "1"}, "the Hugging Face Hub cannot be reached"),
+        ("owner/nowhere", {}, "unknown_repository", "neither here nor on the Hugging Face Hub"),
+        ("owner/gated", {}, "gated_repository", "owner/gated is gated"),
+        ("owner/broken", {}, "missing_tokenizer", "hf download owner/broken tokenizer.json"),
+        (
+            "owner/unseen",
+            {"HF_HUB_OFFLINE": "1"},
+            "hub_unreachable",
+            "the Hugging Face Hub cannot be reached",
+        ),
     ],
 )
 def test_each_way_to_miss_a_tokenizer_has_its_sentence(
-    hub: str, folder: Path, repository: str, environment: dict[str, str], says: str
+    hub: str, folder: Path, repository: str, environment: dict[str, str], code: str, says: str
 ) -> None:
-    outcome = render(repository, folder, hub, **environment)
+    outcome = render(repository, folder, hub, **environment, HF_TOKEN=TOKEN)
+    error = render(repository, folder, hub, "--json", **environment).document["errors"][0]
 
     assert outcome.code == 4
     assert outcome.out == b""
     assert says in outcome.err
-    assert "Traceback" not in outcome.err
+    assert outcome.err.count("\n") == 2
+    assert TOKEN not in outcome.err
+    assert (error["code"], error["details"]["repository"]) == (code, repository)
 
 
 def test_a_repository_without_the_file_is_told_from_one_that_is_missing(hub: str, folder: Path) -> None:

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.assets import unavailable
-from tests.assets.packages import AssetUnavailable, Member, fetch_member
+from tests.assets.packages import LLM_ROUTER_UTILS, AssetUnavailable, Member, fetch_member
 
-LLM_ROUTER_UTILS = "llm-router-utils==0.8.1"
 ORACLE_SCRIPT = Path(__file__).with_name("sglang_oracle.py")
 SHA256 = {
     "encoding_dsv32": "c9da7a1638f77df97e07dd538c5439cee9f3cb04a8e4d9fbf7d74410d9e46c41",

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.assets import unavailable
-from tests.assets.packages import AssetUnavailable, Member, fetch_member
+from tests.assets.packages import DEEPSEEK_RECIPE, AssetUnavailable, Member, fetch_member
 from titocli.families.family import Encoder, Family
 from titocli.jsonvalue import Message, Tool
 
-DEEPSEEK_RECIPE = "deepseek-recipe==0.2.0"
 SCRIPT = Path(__file__).with_name("recipe_oracle.py")
 MODEL_OF = {Encoder.DEEPSEEK_V4: "DeepSeek-V4-Pro", Encoder.DEEPSEEK_V41: "DeepSeek-V4.1-Flash"}
 #: The files of the wheel for Linux on x86-64.

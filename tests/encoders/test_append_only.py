@@ -80,7 +80,7 @@ def test_without_the_fixed_kwarg_history_is_found_to_be_rewritten(family: Family
 @pytest.mark.parametrize("port", ["deepseek_v4_llamacpp", "deepseek_v4_flash_0731_llamacpp"])
 def test_other_implementations_move_a_late_system_message_to_the_head_of_v4(port: str) -> None:
     """Why V4 does not append system messages: there is no place for them that all agree on."""
-    family = replace(contract("deepseekv4", None), append_roles=tuple(Role), kwarg_aliases={})
+    family = replace(contract("deepseekv4", None), append_roles=tuple(Role))
     renderer = Renderer(family, compile_template(template_from_file(native_template(port))))
     conversation = Conversation(
         messages=(USER, THOUGHT, LATE, USER), tools=None, kwargs={"bos_token": "<s>"}, seed=0, index=0
@@ -193,11 +193,11 @@ def test_stored_ids_and_a_suffix_are_the_ids_of_the_whole(family: Family) -> Non
         joint = renderer.boundary.joint(stored[-1])
         assert (joint.trim, list(joint.glue)) == (0, [])
         assert stored + suffix == whole
-        # A turn that was cut short lacks its stop token, and nothing else.
+        # A turn that was cut off is closed by the boundary.
         truncated = stored[:-1]
         joint = renderer.boundary.joint(truncated[-1])
-        assert (joint.trim, list(joint.glue)) == (0, [])
-        assert truncated + suffix == whole[: len(truncated)] + whole[len(stored) :]
+        assert (joint.trim, list(joint.glue)) == (0, [stop])
+        assert truncated + list(joint.glue) + suffix == whole
         compared += 1
     assert compared > 250
 

@@ -122,7 +122,7 @@ def test_twenty_turns_keep_every_id_and_log_prob(sglang_url: str, policy: Histor
         if response.url.path == "/v1/chat/completions":
             raw.append(msgspec.json.decode(await response.aread())["choices"][0])
 
-    engine._client.event_hooks["response"].append(record)
+    engine._http._client.event_hooks["response"].append(record)
     renderer = family_renderer(get_family("qwen3"), tokenizer)
     server = SessionServer(renderer=renderer, engine=engine, policy=policy)
     with running(server) as url, httpx.Client(timeout=60) as http:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from titocli.engine.pieces import MessageAssembly
 from titocli.engine.replay import ReplayEngine, ReplayLine, read_replay
 from titocli.errors import (
     EngineBrokeProtocol,
@@ -182,3 +183,30 @@ def test_a_file_that_is_missing_or_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UnreadableFile):
         read_replay(tmp_path / "binary")
+
+
+def _stream(engine: ReplayEngine) -> list[Any]:
+    async def pieces() -> list[Any]:
+        return [piece async for piece in engine.stream(_request())]
+
+    return asyncio.run(pieces())
+
+
+def test_a_streamed_line_comes_in_pieces_that_are_its_message() -> None:
+    line = ReplayLine(text=f"hi there\n{CALL}")
+    *pieces, completion = _stream(_engine(line))
+    assembly = MessageAssembly()
+    for piece in pieces:
+        assembly.add(piece)
+
+    assert completion == _generate(_engine(line))
+    assert assembly.message() == completion.message
+    assert len([piece for piece in pieces if piece.content]) > 2
+    assert [piece.tool_call.name for piece in pieces if piece.tool_call] == ["f"]
+
+
+def test_a_stream_after_the_last_line_is_refused() -> None:
+    engine = _engine(ReplayLine(text="hi"))
+    _stream(engine)
+    with pytest.raises(EngineRefused):
+        _stream(engine)

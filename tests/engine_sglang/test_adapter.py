@@ -121,7 +121,7 @@ def test_read_only_mappings_and_any_text_arrive_as_json() -> None:
 def test_the_api_key_goes_with_every_request() -> None:
     with loopback(answers()) as server:
         generate(server, api_key="secret")
-    assert [asked.headers["Authorization"] for asked in server.asked] == ["Bearer secret"] * 2
+    assert [asked.headers["Authorization"] for asked in server.asked] == ["Bearer secret"] * 3
 
 
 def test_a_url_with_a_slash_or_v1_is_the_same_server() -> None:

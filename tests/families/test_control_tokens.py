@@ -218,6 +218,24 @@ def test_an_assistants_own_markup_stays_tokens_and_turn_markers_do_not() -> None
     assert spelled == [*opened, "<tool_call>", "</think>", "<|im_end|>"]
 
 
+UNFLAGGED = [family for family in CONTRACTS if family.comparator_specials]
+
+
+@pytest.mark.parametrize("family", UNFLAGGED, ids=[f"{each.name}-{each.variant}" for each in UNFLAGGED])
+def test_turn_markers_that_no_tokenizer_flags_are_text_in_an_answer_too(family: Family) -> None:
+    renderer = family_renderer(family, tiny_tokenizer(family))
+    assert renderer.tokenizer.special_tokens.isdisjoint(family.comparator_specials)
+
+    def control(content: str) -> list[int]:
+        answer = {"role": "assistant", "content": content, "reasoning_content": content}
+        messages = [{"role": "user", "content": "u"}, answer, {"role": "user", "content": "v"}]
+        return control_ids(renderer, renderer.ids(marked(renderer, messages, [], prompt=True)))
+
+    for token in family.comparator_specials:
+        assert control(f"a{token}b") == control("ab")
+    assert control("<think>") != control("")
+
+
 def test_what_the_engine_generated_is_left_alone() -> None:
     renderer = tiny_renderer(0)
     messages = normalise_messages(

@@ -13,7 +13,7 @@ from titocli.errors import InvalidMessages, UnsupportedRequest
 from titocli.families.family import Family, Role, ToolRuns
 from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages
-from titocli.families.registry import get_family
+from titocli.families.registry import all_contracts, get_family
 from titocli.families.renderer import Renderer, family_renderer
 from titocli.jsonvalue import JsonValue, Message
 from titocli.session.tool_runs import refuse_incomplete_run
@@ -22,7 +22,7 @@ from titocli.verify.append_only import Counterexample, Violation, find_counterex
 from titocli.verify.conversations import Conversation, generate
 from titocli.verify.features import coverage
 
-CONTRACTS = [get_family("glm47"), *get_family("glm47").variants.values(), get_family("glm53")]
+CONTRACTS = [family for family in all_contracts() if family.name in {"glm47", "glm53"}]
 USER: Message = {"role": "user", "content": "Hello"}
 ANSWER: Message = {"role": "assistant", "content": "Yes"}
 
@@ -201,7 +201,8 @@ def test_media_that_a_template_would_drop_silently_are_refused() -> None:
         with pytest.raises((InvalidMessages, UnsupportedRequest), match="'image'"):
             normalise_messages(get_family("glm47", variant), [picture])
     assert "<reminder>" in _text(get_family("glm47", "5.2"), picture)
-    assert "<|begin_of_image|><|image|><|end_of_image|>" in _text(get_family("glm53"), picture)
+    assert "<reminder>" in _text(get_family("glm53"), picture)
+    assert "<|begin_of_image|><|image|><|end_of_image|>" in _text(get_family("glm53", "5.3-flash"), picture)
 
 
 @pytest.mark.parametrize("arguments", ["Paris", "[1]", '{"a": '])

@@ -98,7 +98,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
     ("rule", "last", "trim", "glue"),
     [
         (Glue(after="<e>", text="\n"), 257, 0, [10]),
-        (Glue(after="<e>", text="\n"), 256, 0, []),
+        (Glue(after="<e>", text="\n"), 256, 0, [257, 10]),  # cut off: the turn is closed
         (Glue(after="<e>", text="\n"), None, 0, []),
         (Trim(tokens=("<s>", "<e>")), 256, 1, []),
         (Trim(tokens=("<e>",)), 256, 0, []),

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from titocli.errors import ConflictingKwarg, UnsupportedRequest
+from titocli.families.effort import Effort
 from titocli.families.kwargs import with_reasoning_effort
 from titocli.families.registry import get_family
+from titocli.jsonvalue import JsonValue
 
 
-def own(family: str, effort: str | None = None, **kwargs: Any) -> dict[str, Any]:
+def own(family: str, effort: Effort = None, **kwargs: Any) -> dict[str, Any]:
     return with_reasoning_effort(get_family(family), kwargs, effort)
 
 
@@ -68,11 +70,57 @@ def test_an_effort_that_the_family_does_not_have_is_refused_with_those_it_has() 
         with pytest.raises(UnsupportedRequest) as refused:
             own("qwen38small", **given)
         assert refused.value.hint == "it has: xhigh, medium, low"
-    with pytest.raises(UnsupportedRequest):
-        own("inkling", reasoning_effort="0.5")
 
 
-def test_an_effort_that_is_null_is_not_given_and_a_number_is_for_the_template() -> None:
+def test_an_effort_that_is_null_is_not_given() -> None:
     assert own("qwen38small", reasoning_effort=None) == {}
     assert own("qwen38small", effort="low", reasoning_effort=None) == {"reasoning_effort": "low"}
-    assert own("inkling", reasoning_effort=0.5) == {"reasoning_effort": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("family", "effort", "read"),
+    [
+        ("inkling", 0.5, 0.5),
+        ("inkling", "0.5", 0.5),
+        ("inkling", 0, 0.0),
+        ("inkling", "high", "high"),
+        ("deepseekv41", 0.99, 0.99),
+        ("deepseekv41", "70", 70),
+        ("deepseekv41", 100, 100),
+    ],
+)
+def test_an_effort_may_be_a_number_where_the_family_takes_numbers(
+    family: str, effort: Any, read: JsonValue
+) -> None:
+    for given in ({"effort": effort}, {"reasoning_effort": effort}):
+        resolved = own(family, **given)["reasoning_effort"]
+        assert (resolved, type(resolved)) == (read, type(read))
+    assert own(family, effort, reasoning_effort=effort) == {"reasoning_effort": read}
+
+
+@pytest.mark.parametrize(
+    ("family", "effort"),
+    [
+        ("inkling", 1.5),
+        ("inkling", "-0.1"),
+        ("inkling", True),
+        ("inkling", "[0.5]"),
+        ("inkling", float("nan")),
+        ("deepseekv41", 1.0),
+        ("deepseekv41", 70.5),
+        ("deepseekv41", 101),
+        ("deepseekv4", 0.5),
+        ("qwen38small", 1),
+    ],
+)
+def test_a_number_that_the_family_does_not_take_is_refused(family: str, effort: Any) -> None:
+    with pytest.raises(UnsupportedRequest) as refused:
+        own(family, reasoning_effort=effort)
+    assert str(refused.value.hint).startswith("it has: ")
+
+
+def test_the_ranges_of_numbers_are_told() -> None:
+    with pytest.raises(UnsupportedRequest) as refused:
+        own("deepseekv41", effort="huge")
+    hint = "it has: high, low, xhigh, max, a number from 0 to 0.99, a whole number from 1 to 100"
+    assert refused.value.hint == hint

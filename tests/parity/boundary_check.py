@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from titocli.families.family import Family, Glue
+from titocli.families.family import Family
 from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages, normalise_tools
 from titocli.families.renderer import Renderer, family_renderer
@@ -12,67 +14,118 @@ from titocli.jsonvalue import Message
 from titocli.tokens.tokenizer import Tokenizer
 from titocli.verify.conversations import Conversation, generate
 
+TRUNCATED = "cut off"
 
-def check_boundaries(family: Family, tokenizer: Tokenizer, *, count: int, seed: int) -> int:
-    """Asserts it for every append of generated conversations; returns how many there were."""
+#: How the templates end a turn, by how a family's name begins: the stop token first.  GLM's turns have no end.
+WRITTEN_ENDS: Mapping[str, str] = {
+    "qwen": "<|im_end|>\n",
+    "nemotron": "<|im_end|>\n",
+    "kimi": "<|im_end|>",
+    "minimax": "[e~[\n",
+    "inkling": "<|content_model_end_sampling|>",
+    "deepseek": "<｜end▁of▁sentence｜>",
+    "glm": "",
+}
+#: With these a model of GLM opens the next turn, which the render opens again.
+_GLM_OPENERS = ("<|user|>", "<|observation|>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """Ids around one append.
+
+    ``turn`` are those of the text up to and with the assistant turn, without the stop token and what the boundary
+    inserts; ``written_end`` are the ids between it and ``suffix`` in the whole render, ``whole``.
+    """
+
+    turn: Sequence[int]
+    written_end: Sequence[int]
+    suffix: Sequence[int]
+    whole: Sequence[int]
+
+
+def check_boundaries(family: Family, tokenizer: Tokenizer, *, count: int, seed: int) -> Mapping[str, int]:
+    """Asserts it for appends of generated conversations; returns how many were checked with each end."""
     renderer = family_renderer(family, tokenizer)
-    appends = [
-        (conversation, *append)
-        for conversation in generate(family, count, seed)
-        for append in _appends(family, conversation.messages)
-    ]
-    for conversation, turn_end, state_end in appends:
-        _check(renderer, conversation, turn_end, state_end)
-    return len(appends)
+    checked: Counter[str] = Counter()
+    for conversation in generate(family, count, seed):
+        for append in _appends(renderer, conversation):
+            checked.update(_check(renderer, append))
+    return checked
 
 
-def _appends(family: Family, messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
-    """After each assistant turn, the shortest append that a session may make."""
-    roles = [str(message["role"]) for message in messages]
-    for turn_end in range(1, len(messages)):
-        if roles[turn_end - 1] == "assistant" and roles[turn_end] in family.append_roles:
-            run = 1
-            while roles[turn_end] == "tool" and roles[turn_end + run : turn_end + run + 1] == ["tool"]:
-                run += 1
-            yield turn_end, turn_end + run
+def _check(renderer: Renderer, append: Append) -> Iterator[str]:
+    turn, suffix = append.turn, append.suffix
+    assert [*turn, *append.written_end, *suffix] == append.whole
+    for stop in renderer.family.stop_tokens:
+        stop_id = _id(renderer, stop)
+        # The render has the stop token that the template writes; after another nothing is inserted and nothing
+        # dropped, so that the difference is that token alone.
+        is_written = stop in _written_stops(renderer.family)
+        expected = append.whole if is_written else [*turn, stop_id, *suffix]
+        assert _joined(renderer, [*turn, stop_id], suffix) == expected, stop
+        yield stop
+    # A turn that was cut off is closed as the template closes it: the whole render, where nothing else is missing.
+    assert _joined(renderer, turn, suffix) == append.whole
+    assert _joined(renderer, turn[:-1], suffix) == [*turn[:-1], *append.written_end, *suffix]
+    yield TRUNCATED
 
 
-def _check(renderer: Renderer, conversation: Conversation, turn_end: int, state_end: int) -> None:
-    messages = normalise_messages(renderer.family, conversation.messages)
-    tools = normalise_tools(conversation.tools)
-    kwargs = resolve_kwargs(renderer.family, conversation.kwargs)
-    turn = renderer.text(messages[:turn_end], tools=tools, kwargs=kwargs, generation_prompt=False)
-    state = renderer.text(messages[:state_end], tools=tools, kwargs=kwargs, generation_prompt=True)
-    suffix = renderer.suffix(
-        messages[turn_end:state_end],
-        history=conversation.messages[:turn_end],
-        tools=tools,
-        kwargs=kwargs,
-    )
-    canonical = list(renderer.ids(state))
-    left = list(renderer.ids(_as_left(renderer.family, turn)))
-    assert _joined(renderer, left, suffix.ids) == canonical
-    _check_other_ends(renderer, left, list(suffix.ids), canonical)
+def _written_stops(family: Family) -> tuple[str, ...]:
+    """The stop tokens after which the conversation goes on as it is rendered."""
+    end = _written_end(family)
+    return tuple(stop for stop in family.stop_tokens if end.startswith(stop)) if end else _GLM_OPENERS
 
 
-def _as_left(family: Family, turn: str) -> str:
-    """A turn up to its stop token, where an engine stops."""
-    return turn.removesuffix(family.boundary.text) if isinstance(family.boundary, Glue) else turn
-
-
-def _check_other_ends(renderer: Renderer, left: list[int], suffix: list[int], canonical: list[int]) -> None:
-    """After another stop token, or none, nothing is inserted and nothing dropped."""
-    stops = renderer.family.stop_tokens
-    if left[-1] != renderer.tokenizer.token_id(stops[0]):
-        return  # a turn that printed nothing
-    for stop in stops[1:]:
-        ended = [*left[:-1], renderer.tokenizer.token_id(stop)]
-        assert _joined(renderer, ended, suffix) == [*ended, *suffix]
-    truncated = left[:-1]
-    assert _joined(renderer, truncated, suffix) == [*truncated, *suffix]
-    assert canonical[len(canonical) - len(suffix) :] == suffix
+def _written_end(family: Family) -> str:
+    return next(end for start, end in WRITTEN_ENDS.items() if family.name.startswith(start))
 
 
 def _joined(renderer: Renderer, stored: Sequence[int], suffix: Sequence[int]) -> list[int]:
     joint = renderer.boundary.joint(stored[-1])
     return [*stored[: len(stored) - joint.trim], *joint.glue, *suffix]
+
+
+def _appends(renderer: Renderer, conversation: Conversation) -> Iterator[Append]:
+    """After each assistant turn the shortest and the longest append that a session may make."""
+    messages = normalise_messages(renderer.family, conversation.messages)
+    for end in range(1, len(messages)):
+        if messages[end - 1]["role"] == "assistant":
+            states = list(_states(renderer.family, messages, end))
+            for state in sorted({*states[:1], *states[-1:]}):
+                yield from _append(renderer, conversation, messages, end, state)
+
+
+def _states(family: Family, messages: Sequence[Message], end: int) -> Iterator[int]:
+    roles = [str(message["role"]) for message in messages]
+    for state in range(end + 1, len(roles) + 1):
+        if roles[state - 1] not in family.append_roles:
+            return
+        if roles[state - 1 : state + 1] != ["tool", "tool"]:
+            yield state
+
+
+def _append(
+    renderer: Renderer, conversation: Conversation, messages: Sequence[Message], end: int, state: int
+) -> Iterator[Append]:
+    tools = normalise_tools(conversation.tools)
+    kwargs = resolve_kwargs(renderer.family, conversation.kwargs)
+    text = renderer.marked_text(messages[:end], tools=tools, kwargs=kwargs, generation_prompt=False)
+    whole = renderer.marked_text(messages[:state], tools=tools, kwargs=kwargs, generation_prompt=True)
+    suffix = renderer.suffix(messages[end:state], history=messages[:end], tools=tools, kwargs=kwargs)
+    written_end = list(renderer.tokenizer.encode(_written_end(renderer.family)))
+    stored = list(renderer.ids(text))
+    if written_end and stored[-len(written_end) :] != written_end:
+        return  # a turn that printed nothing
+    yield Append(
+        turn=stored[: len(stored) - len(written_end)],
+        written_end=written_end,
+        suffix=list(suffix.ids),
+        whole=list(renderer.ids(whole)),
+    )
+
+
+def _id(renderer: Renderer, token: str) -> int:
+    token_id = renderer.tokenizer.token_id(token)
+    assert token_id is not None, token
+    return token_id

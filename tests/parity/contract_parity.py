@@ -5,28 +5,28 @@ Both get the same normalised messages and kwargs; the checkpoint's is rendered b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from tests.parity.oracle import Oracle
+from tests.parity.oracle import Renders
 from titocli.families.family import Family
 from titocli.families.messages import normalise_messages, normalise_tools
 from titocli.families.renderer import Renderer, family_renderer
 from titocli.jsonvalue import JsonValue, Message, Tool
 from titocli.verify.conversations import Conversation
-from titocli.verify.features import coverage
 
 
 @dataclass
 class Comparison:
-    """One contract, and a template that should print the same."""
+    """One contract, and a template (or what is asked instead of one) that should print the same."""
 
-    oracle: Oracle
+    oracle: Renders
     family: Family
-    template: Path
+    template: Path | None = None
 
     @cached_property
     def _renderer(self) -> Renderer:
@@ -73,7 +73,11 @@ def kwarg_combinations(family: Family) -> list[dict[str, JsonValue]]:
 
 
 def values_not_generated(family: Family, conversations: Iterable[Conversation]) -> set[str]:
-    """The finite kwarg values that no conversation has, as ``kwarg name=value``."""
+    """The finite kwarg values that no conversation has, as ``name=value``; ``true`` is not ``"true"``."""
     finite = {**family.pinned_kwargs, **family.turn_kwargs}
-    expected = {f"kwarg {name}={value}" for name, values in finite.items() for value in values}
-    return expected - coverage(conversations).keys()
+    expected = {_spelled(name, value) for name, values in finite.items() for value in values}
+    return expected - {_spelled(*item) for each in conversations for item in each.kwargs.items()}
+
+
+def _spelled(name: str, value: JsonValue) -> str:
+    return f"{name}={json.dumps(value)}"

@@ -6,7 +6,7 @@ Tests and the parity report take both from here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.assets import native_template
@@ -24,11 +24,13 @@ from titocli.families.family import Family
 class Native:
     """A template of ``tests.assets``, with the declared deviations as ``edits``.
 
-    ``vocabulary`` names a tokenizer of ``tests.assets``.
+    ``vocabulary`` names a tokenizer of ``tests.assets``; ``other_vocabularies`` are those of the checkpoints
+    that have another one.
     """
 
     template: str
     vocabulary: str
+    other_vocabularies: Mapping[str, str] = field(default_factory=dict)
     edits: Sequence[Edit] = ()
 
     def written_to(self, folder: Path) -> Path:
@@ -56,11 +58,12 @@ QWEN_NATIVES: Mapping[tuple[str, str | None], Native] = {
 #: Contracts whose checkpoints ship a chat template that is at hand.
 NATIVES: Mapping[tuple[str, str | None], Native] = {
     **QWEN_NATIVES,
-    ("glm47", "4.7"): Native(template="glm4.7", vocabulary="glm47"),
+    ("glm47", "4.7"): Native(
+        template="glm4.7", vocabulary="glm47", other_vocabularies={"zai-org/GLM-4.7-Flash": "glm5"}
+    ),
     ("glm47", "5"): Native(template="glm5", vocabulary="glm5"),
     ("glm47", "5.1"): Native(template="glm5.1", vocabulary="glm5", edits=STEADY_EMPTY_BLOCK),
     ("glm47", "5.2"): Native(template="glm5.2", vocabulary="glm5"),
-    ("glm53", None): Native(template="glm5.3_flash_nvidia", vocabulary="glm5"),
     ("nemotron3", "nano"): Native(template="nemotron3_nano", vocabulary="nemotron3"),
     ("nemotron3", "super"): Native(template="nemotron3_super", vocabulary="nemotron3"),
     ("nemotron3", "ultra"): Native(template="nemotron3_ultra", vocabulary="nemotron3"),
@@ -80,6 +83,8 @@ ENCODED: Mapping[tuple[str, str | None], str] = {
     ("deepseekv4", "0731"): "deepseek_v4",
     ("deepseekv41", None): "deepseek_v41",
     ("inkling", None): "inkling",
+    ("glm53", "5.3"): "glm5",
+    ("glm53", "5.3-flash"): "glm5",
 }
 
 

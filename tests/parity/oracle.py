@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 #: The program to run with an interpreter that has transformers.
 ORACLE_SCRIPT = Path(__file__).with_name("native_oracle.py")
@@ -20,6 +21,21 @@ class NativeRender:
 
     text: str | None
     error: str | None
+
+
+class Renders(Protocol):
+    """Whatever renders chats as a checkpoint's own template does."""
+
+    def render(
+        self,
+        template: Path | None,
+        messages: Sequence[Mapping[str, object]],
+        /,
+        *,
+        tools: Sequence[Mapping[str, object]] | None = None,
+        kwargs: Mapping[str, object] | None = None,
+        generation_prompt: bool,
+    ) -> NativeRender: ...
 
 
 class Oracle:
@@ -35,7 +51,7 @@ class Oracle:
 
     def render(
         self,
-        template: Path,
+        template: Path | None,
         messages: Sequence[Mapping[str, object]],
         *,
         tools: Sequence[Mapping[str, object]] | None = None,

@@ -11,23 +11,21 @@ from functools import cache
 from types import ModuleType
 
 from tests.assets import AssetUnavailable, unavailable
-from tests.assets.packages import Member, fetch_member
+from tests.assets.packages import LLM_ROUTER_UTILS, TINKER_COOKBOOK, Member, fetch_member
 
 _PARSER = "llm_router_utils.sglang.srt.parser"
-_ROUTER = "llm-router-utils==0.8.1"
-_COOKBOOK = "tinker-cookbook==0.6.1"
 
 _MEMBERS = {
     f"{_PARSER}.inkling_tokenizer": (
-        _ROUTER,
+        LLM_ROUTER_UTILS,
         "8c3a9f8d0c05434a44902155da14bc1bd54ce22837fb7b7bc3848f2da3067120",
     ),
     f"{_PARSER}.inkling_renderer": (
-        _ROUTER,
+        LLM_ROUTER_UTILS,
         "0264279f488c513456e9718cd268b9bb5d6e5dfe148d62ece9aead1fc30f5791",
     ),
     "tinker_cookbook.renderers.kimi_k2_5_tool_declaration_ts": (
-        _COOKBOOK,
+        TINKER_COOKBOOK,
         "03d1677d2cb111e5c71521e433cb72e4e7aa1c758ef1cdb40a9c08f4a3935dc4",
     ),
 }

@@ -1,6 +1,7 @@
 """What a contract is compared with: a name, a version, and the text that it prints for a conversation.
 
 * a checkpoint's own chat template under transformers, of this environment and of the engine's;
+* SGLang's port of GLM-5.3's templates, which are in no package;
 * SGLang's encoders, for checkpoints without a template;
 * Inkling's token renderer, whose template's bytes are not published.
 """
@@ -15,6 +16,8 @@ from typing import Protocol
 
 from tests.encoders.chats import module_of, sglang_text
 from tests.encoders.oracle import EncoderOracle, running_oracle
+from tests.parity.glm53_port import NAME as PORT_NAME
+from tests.parity.glm53_port import Glm53Port
 from tests.parity.inkling_text import inkling_text
 from tests.parity.kimi_declaration import declared
 from tests.parity.natives import Native
@@ -83,6 +86,26 @@ class TemplateReference:
 
 
 @dataclass(frozen=True, slots=True)
+class PortReference:
+    """SGLang's port of the templates of GLM-5.3."""
+
+    name: str = PORT_NAME
+
+    def text(self, family: Family, prompt: Prompt) -> str | None:
+        return (
+            Glm53Port(str(family.variant))
+            .render(
+                None,
+                prompt.messages,
+                tools=prompt.tools,
+                kwargs=prompt.kwargs,
+                generation_prompt=prompt.generation_prompt,
+            )
+            .text
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class EncoderReference:
     """SGLang's encoder."""
 
@@ -124,7 +147,7 @@ def template_reference(native: Native, python: str, folder: Path) -> Iterator[Te
 @contextmanager
 def other_reference(family: Family) -> Iterator[Reference]:
     if family.encoder is None:
-        yield InklingReference()
+        yield PortReference() if family.name == "glm53" else InklingReference()
         return
     with running_oracle(module_of(family)) as oracle:
         yield EncoderReference(oracle)

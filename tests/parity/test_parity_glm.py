@@ -26,7 +26,7 @@ pytestmark = pytest.mark.assets
 
 SEED = 20261129
 
-CONTRACTS = [get_family(*named) for named in NATIVES if named[0] in {"glm47", "glm53"}]
+CONTRACTS = [get_family(*named) for named in NATIVES if named[0] == "glm47"]
 
 USER: Message = {"role": "user", "content": "Hello"}
 F: Tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
@@ -78,7 +78,7 @@ def test_every_combination_of_kwargs_prints_the_same(
     oracle: Oracle, family: Family, steady_native: Path
 ) -> None:
     combinations = kwarg_combinations(family)
-    assert len(combinations) == {"5.2": 9, None: 4}.get(family.variant, 3)
+    assert len(combinations) == {"5.2": 9}.get(str(family.variant), 3)
     for kwargs in combinations:
         Comparison(oracle, family, steady_native).check_all(generate(family, 20, SEED), kwargs)
 
@@ -111,7 +111,7 @@ def test_the_glm51_checkpoint_rewrites_a_turn_without_reasoning(oracle: Oracle) 
 
 @pytest.mark.parametrize("ids", [("1", "2"), ("2", "1"), ("1",), ("1", "1"), ("1", "9"), ("1", None), (2, 1)])
 @pytest.mark.parametrize("asked", [("1", "2"), ("1", "1"), ("1", None), (), (1, 2), ("2", "1", "3")])
-def test_results_stand_in_the_order_of_the_calls_where_their_ids_are_sound(
+def test_results_stand_in_their_own_order_whatever_their_ids(
     oracle: Oracle,
     family: Family,
     steady_native: Path,
@@ -121,11 +121,8 @@ def test_results_stand_in_the_order_of_the_calls_where_their_ids_are_sound(
     run = [result(f"r{number}", tool_call_id=each) for number, each in enumerate(ids)]
     comparison = Comparison(oracle, family, steady_native)
     text = comparison.check([USER, calls(*asked), *run, USER], kwargs=family.fixed_kwargs)
-    is_sorted = family.name == "glm53" and ids == ("2", "1") and asked == ("1", "2")
     assert text.count("<|observation|>") == 1
-    if is_sorted:
-        assert text.index("r1") < text.index("r0")
-    elif len(ids) > 1 and family.name == "glm47":
+    if len(ids) > 1:
         assert text.index("r0") < text.index("r1")
 
 
@@ -169,8 +166,7 @@ def test_media_of_every_type_print_the_same_in_every_role(oracle: Oracle, family
         result(parts, tool_call_id="a"),
     ]
     text = Comparison(oracle, family, _native(family)).check(messages, kwargs=family.fixed_kwargs)
-    counts = text.count("<reminder>"), text.count("<|begin_of_")
-    assert counts == {"5.2": (28, 0), None: (0, 28)}.get(family.variant, (0, 0))
+    assert text.count("<reminder>") == (28 if family.variant == "5.2" else 0)
 
 
 def test_arguments_that_are_no_object_are_refused_by_both(oracle: Oracle, family: Family) -> None:

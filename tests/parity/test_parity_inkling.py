@@ -17,7 +17,6 @@ import pytest
 
 from tests.assets import tokenizer_file
 from tests.generated_count import generated_count
-from tests.parity.boundary_check import check_boundaries
 from tests.parity.contract_parity import Comparison, kwarg_combinations, values_not_generated
 from tests.parity.oracle import Oracle
 from tests.parity.public_code import inkling_renderer
@@ -297,9 +296,3 @@ def test_the_name_of_a_result_is_found_before_the_last_turn_too() -> None:
     late = [{"role": "tool", "tool_call_id": "a", "content": "42"}]
     suffix = RENDERER.suffix(late, history=history, kwargs={})
     assert suffix.text == "<|message_tool|>f<|content_text|>42<|end_message|><|message_model|>"
-
-
-def test_what_an_engine_leaves_and_the_suffix_are_the_ids_of_the_whole() -> None:
-    path = tokenizer_file("inkling")
-    tokenizer = Tokenizer(path.read_text(encoding="utf-8"), source=path.name)
-    assert check_boundaries(FAMILY, tokenizer, count=150, seed=SEED) > 200

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.assets import native_template, tokenizer_file
+from tests.assets import native_template
 from tests.generated_count import generated_count
-from tests.parity.boundary_check import check_boundaries
 from tests.parity.contract_parity import Comparison, kwarg_combinations, values_not_generated
 from tests.parity.kimi_declaration import declared
 from tests.parity.native_edits import KEEPS_THINKING, edited
@@ -25,7 +24,6 @@ from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
 from titocli.jsonvalue import JsonValue, Message, Tool
 from titocli.tokens.byte_level import byte_level_tokenizer
-from titocli.tokens.tokenizer import Tokenizer
 from titocli.verify.append_only import find_counterexample
 from titocli.verify.conversations import Conversation, generate
 
@@ -233,12 +231,6 @@ def test_the_k25_checkpoint_rewrites_the_last_answer(oracle: Oracle) -> None:
     messages = [USER, _assistant("a", reasoning_content="r")]
     text = oracle.render(native_template("kimi_k2.5"), messages, generation_prompt=False).text
     assert str(text).endswith("<think></think>a<|im_end|>")
-
-
-def test_what_an_engine_leaves_and_the_suffix_are_the_ids_of_the_whole(family: Family) -> None:
-    path = tokenizer_file("kimi")
-    tokenizer = Tokenizer(path.read_text(encoding="utf-8"), source=path.name)
-    assert check_boundaries(family, tokenizer, count=150, seed=SEED) > 200
 
 
 def test_control_tokens_in_a_tool_stay_text_and_the_declaration_stays_typescript(family: Family) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.assets import native_template, tokenizer_file
+from tests.assets import native_template
 from tests.generated_count import generated_count
-from tests.parity.boundary_check import check_boundaries
 from tests.parity.contract_parity import Comparison, kwarg_combinations, values_not_generated
 from tests.parity.native_edits import KEEPS_THINKING, edited
 from tests.parity.oracle import Oracle
@@ -19,7 +18,6 @@ from titocli.families.messages import normalise_messages
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
 from titocli.jsonvalue import JsonValue, Message, Tool
-from titocli.tokens.tokenizer import Tokenizer
 from titocli.verify.append_only import find_counterexample
 from titocli.verify.conversations import generate
 
@@ -182,13 +180,6 @@ def test_no_generated_conversation_is_rewritten(family: Family) -> None:
     renderer = family_renderer(family)
     for conversation in generate(family, generated_count(), SEED):
         assert find_counterexample(renderer, conversation) is None
-
-
-def test_what_an_engine_leaves_and_the_suffix_are_the_ids_of_the_whole(family: Family) -> None:
-    """With the real control tokens; the ranks of the vocabulary stand in for ones that no package has."""
-    path = tokenizer_file("minimax_standin")
-    tokenizer = Tokenizer(path.read_text(encoding="utf-8"), source=path.name)
-    assert check_boundaries(family, tokenizer, count=150, seed=SEED) > 200
 
 
 def test_the_declared_deviations_are_the_ones_that_are_needed(family: Family) -> None:

@@ -7,14 +7,20 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from tests.engine_sglang.loopback import Answer, loopback
+from titocli.families.registry import get_family
+from titocli.families.tiny import tiny_tokenizer
 
 SCRIPT = [
     {
@@ -100,6 +106,7 @@ def test_json_announces_in_one_line(script: Path, tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.case("d09")
 def test_a_taken_port_is_said_and_not_served(script: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -132,6 +139,9 @@ def test_a_taken_port_is_said_and_not_served(script: Path) -> None:
         ),
         (["--family", "qwen3", "--tokenizer", "nowhere.json"], 4, "no such file"),
         (["--family", "qwen3", "--gpus", "1", "--model", ".", "--tp", "2"], 2, "do not fit"),
+        (["--family", "qwen3", "--session-ttl", "soon"], 2, "is no time"),
+        (["--family", "qwen3", "--session-ttl", "0s"], 2, "is no time"),
+        (["--family", "qwen3", "--api-key-env", "TITOCLI_NO_SUCH_KEY"], 2, "empty or missing"),
     ],
 )
 def test_what_cannot_be_served_is_said_in_a_sentence(options: list[str], exit_code: int, said: str) -> None:
@@ -144,9 +154,6 @@ def test_what_cannot_be_served_is_said_in_a_sentence(options: list[str], exit_co
 
 
 def test_an_engine_that_is_not_there_is_said(tmp_path: Path) -> None:
-    from titocli.families.registry import get_family
-    from titocli.families.tiny import tiny_tokenizer
-
     tokenizer = tmp_path / "tokenizer.json"
     tokenizer.write_text(tiny_tokenizer(get_family("qwen3")).definition)
     options = (
@@ -178,3 +185,49 @@ def test_the_demo_keeps_every_token() -> None:
 
     assert ran.returncode == 0, ran.stderr
     assert "prefix lost in 0 turns; mismatches: 0 hard" in ran.stdout
+
+
+def test_the_first_signal_drains_and_the_second_ends(tmp_path: Path) -> None:
+    tokenizer = tmp_path / "tokenizer.json"
+    tokenizer.write_text(tiny_tokenizer(get_family("qwen3")).definition)
+    hanging = Answer({}, hang=threading.Event())
+    answers = {"/model_info": Answer({"model_path": "m"}), "/v1/chat/completions": hanging}
+    with (
+        loopback(answers) as engine,
+        served(
+            tmp_path / "ready.json",
+            *("--family", "qwen3", "--engine-url", engine.url, "--tokenizer", str(tokenizer)),
+        ) as (process, url),
+        httpx.Client(timeout=60) as http,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        base = http.post(f"{url}/sessions").json()["base_url"]
+        pool.submit(httpx.post, f"{base}/v1/chat/completions", json={"messages": [U]}, timeout=60)
+        engine.wait_for("/v1/chat/completions", 30)
+        process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + 20
+        while httpx.get(f"{url}/ready").status_code != 503:
+            assert time.monotonic() < deadline
+        refused = httpx.post(f"{base}/v1/chat/completions", json={"messages": [U]})
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_draining")
+    assert refused.headers["retry-after"]
+    assert "Traceback" not in errors
+
+
+def test_the_key_of_the_environment_is_wanted(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TITOCLI_TEST_KEY", "s3cret")
+    options = ("--family", "qwen3", "--engine", "replay", "--replay", str(script))
+    with served(tmp_path / "ready.json", *options, "--api-key-env", "TITOCLI_TEST_KEY") as (process, url):
+        refused = httpx.post(f"{url}/sessions")
+        made = httpx.post(f"{url}/sessions", headers={"Authorization": "Bearer s3cret"})
+        process.send_signal(signal.SIGTERM)
+        output, errors = process.communicate(timeout=30)
+
+    assert (refused.status_code, made.status_code) == (401, 200)
+    assert "s3cret" not in output + errors

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,11 +16,12 @@ import pytest
 import uvicorn
 
 from tests.session.conftest import renderer_of
-from titocli.errors import TitoError
+from titocli.engine.pieces import replayed
+from titocli.errors import EngineUnreachable, TitoError
 from titocli.server.app import create_app
 from titocli.server.serve import base_url, bind
 from titocli.server.state import SessionServer
-from titocli.session.generation import Completion, FinishReason, GenerateRequest
+from titocli.session.generation import Completion, FinishReason, GenerateRequest, MessageDelta
 from titocli.session.history import HistoryPolicy
 from titocli.tokens.ids import token_ids
 
@@ -37,6 +38,14 @@ class ScriptedEngine:
     release: threading.Event | None = None
     name: str = "scripted"
     model: str = "scripted-model"
+    vocab_size: int = 512
+    context_length: int | None = None
+    cancelled: list[str] = field(default_factory=list)
+    #: A stream waits for it after each piece.
+    hold: threading.Event | None = None
+    #: A stream breaks instead of giving its piece of this number.
+    break_after: int | None = None
+    broken_by: TitoError = field(default_factory=lambda: EngineUnreachable("the engine died"))
 
     async def start(self) -> None: ...
 
@@ -45,10 +54,29 @@ class ScriptedEngine:
     async def generate(self, request: GenerateRequest) -> Completion:
         self.requests.append(request)
         if self.release is not None:
-            await asyncio.to_thread(self.release.wait, 10)
+            await self._until(self.release, request)
         if self.error is not None:
             raise self.error
         return (self.answer or plain_answer)(request)
+
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[MessageDelta | Completion, None]:
+        completion = await self.generate(request)
+        for count, piece in enumerate(replayed(completion)):
+            if count == self.break_after:
+                raise self.broken_by
+            yield piece
+            if self.hold is not None:
+                await self._until(self.hold, request)
+
+    async def _until(self, event: threading.Event, request: GenerateRequest) -> None:
+        deadline = time.monotonic() + 30
+        try:
+            while not event.is_set():
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.005)
+        except (asyncio.CancelledError, GeneratorExit):
+            self.cancelled.append(request.request_id)
+            raise
 
 
 def plain_answer(request: GenerateRequest, text: str = "fine", finish: str = "stop") -> Completion:
@@ -58,7 +86,7 @@ def plain_answer(request: GenerateRequest, text: str = "fine", finish: str = "st
         log_probs=array("d", [-0.25 * (1 + at) for at in range(len(ids))]),
         finish_reason=FinishReason(finish),
         message={"role": "assistant", "content": text},
-        response_id=f"chatcmpl-{request.request_id}",
+        response_id=request.request_id,
         model="scripted-model",
         cached_tokens=3,
         metadata={"e2e_latency": 0.1},
@@ -89,6 +117,8 @@ def running(server: SessionServer) -> Iterator[str]:
         runner.should_exit = True
         thread.join()
         server.workers.shutdown()
+        server.parser.shutdown()
+        server.samples.workers.shutdown()
         listener.close()
 
 

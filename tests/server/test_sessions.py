@@ -93,7 +93,7 @@ def test_mismatches_are_computed_and_soft_when_only_the_spelling_differs(
 def test_samples_are_the_ids_of_each_leaf(client: httpx.Client, session: str, engine: ScriptedEngine) -> None:
     assert client.get(f"/sessions/{session}/samples").json()["empty_reason"] == "no_records"
     chat(client, session, [U])
-    (sample,) = client.post(f"/sessions/{session}/samples").json()["samples"]
+    (sample,) = client.post(f"/sessions/{session}/samples?format=json").json()["samples"]
 
     assert sample["tokens"] == [*engine.requests[0].prompt_ids, *b"fine", 258]
     assert sample["response_length"] == 5
@@ -120,7 +120,7 @@ def test_an_engine_error_leaves_the_session_as_it_was(
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ({"messages": [U], "stream": True}, "unsupported_request"),
+        ({"messages": [U], "stream": "yes"}, "unsupported_request"),
         ({"messages": [U], "n": 2}, "unsupported_request"),
         ({"messages": [U], "input_ids": [1]}, "unsupported_request"),
         ({"messages": [U], "chat_template_kwargs": "x"}, "unsupported_request"),
@@ -243,8 +243,10 @@ def test_a_created_session_names_its_base_url(client: httpx.Client) -> None:
 
 
 def test_an_unknown_path_and_a_wrong_method_are_errors_in_the_same_shape(client: httpx.Client) -> None:
-    assert client.get("/nothing").json()["error"]["code"] == "http_error"
-    assert client.put("/sessions").status_code == 405
+    unknown, wrong = client.get("/nothing"), client.put("/sessions")
+
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "unknown_path")
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
 
 
 def test_a_family_that_cannot_append_a_system_message_says_so(engine: ScriptedEngine) -> None:

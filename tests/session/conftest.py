@@ -57,7 +57,9 @@ class Transcript:
         tokenizer = self.session.renderer.tokenizer
         ids = [self.random.randrange(256) for _ in range(self.random.randrange(1, 9))]
         if stop and finish_reason is not FinishReason.LENGTH:
-            ids.append(tokenizer.token_id("<|im_end|>"))
+            end = tokenizer.token_id(self.session.renderer.family.stop_tokens[0])
+            assert end is not None
+            ids.append(end)
         return Completion(
             ids=token_ids(ids),
             log_probs=array("d", [-self.random.random() for _ in ids]),
@@ -88,4 +90,9 @@ def tree() -> Transcript:
 
 def snapshot(session: Session) -> Any:
     """Everything that a refused request must leave as it was."""
-    return (session.head, [(turn.id, turn.parent, turn.digest) for turn in session.tree])
+    return (
+        session.head,
+        session.in_flight,
+        session.stored_tokens,
+        [(turn.id, turn.parent, session.tree.messages(turn.id)) for turn in session.tree],
+    )

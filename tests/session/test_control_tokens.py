@@ -73,7 +73,7 @@ def test_rejected_they_change_nothing(messages: Any, tools: Any, details: Any) -
 
     assert refused.value.details == details
     assert (refused.value.http_status, refused.value.exit_code) == (400, 3)
-    assert snapshot(session.session) == (None, [])
+    assert snapshot(session.session) == (None, 0, 0, [])
 
 
 def test_rejected_on_an_append_the_index_is_that_of_the_conversation() -> None:

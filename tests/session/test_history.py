@@ -8,6 +8,7 @@ from titocli.errors import RollbackTooDeep, SessionLimit, StaleCommit, Truncated
 from titocli.session.arguments import TurnRequest
 from titocli.session.generation import FinishReason
 from titocli.session.history import HistoryPolicy
+from titocli.session.limits import SessionLimits
 from titocli.session.session import Session
 
 from .conftest import Transcript, assistant, renderer_of, snapshot, tool, user
@@ -146,7 +147,7 @@ def test_a_truncated_turn_cannot_be_extended_in_a_tree_but_its_parent_can(tree: 
 
 
 def test_a_full_session_refuses_before_the_engine_runs() -> None:
-    session = Session(renderer_of("qwen3"), HistoryPolicy.TREE, max_turns=2)
+    session = Session(renderer_of("qwen3"), HistoryPolicy.TREE, limits=SessionLimits(max_turns=2))
     full = Transcript(session)
     full.turn([U], A1)
     full.turn([U], A2)

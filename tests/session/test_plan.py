@@ -105,7 +105,7 @@ def test_a_stored_message_that_is_odd_does_not_stop_the_session() -> None:
     reply = assistant("", tool_calls=[broken])
     transcript.turn([U], reply)
 
-    assert transcript.plan([U, reply, tool("no such call")]).parent == 0
+    assert transcript.plan([U, reply, tool("no such call", "c")]).parent == 0
 
 
 def test_work_is_counted_and_does_not_grow_with_the_history(linear: Transcript) -> None:

@@ -17,7 +17,7 @@ from titocli.errors import InvalidJson, MissingTokenizer, TitoError, UnfitTokeni
 from titocli.families.registry import get_family
 from titocli.families.renderer import refuse_unfit
 from titocli.tokens.loading import load_tokenizer
-from titocli.tokens.ranks import AddedToken, parse_ranks, tokenizer_definition
+from titocli.tokens.ranks import AddedToken, Merges, parse_ranks, tokenizer_definition
 from titocli.tokens.tokenizer import Tokenizer
 
 #: All bytes, then words that BPE reaches in steps, one that whole pieces are only ("xyz": no part of it is a
@@ -69,6 +69,25 @@ def test_text_never_merges_into_a_control_token_that_stands_among_the_ranks() ->
     assert ["<s", ">"] in json.loads(_tokenizer().definition)["model"]["merges"]
     assert ["<s", ">"] not in definition["model"]["merges"]
     assert _tokenizer(control).encode("<s>") == [control.token_id]
+
+
+def test_learned_merges_are_one_pair_for_each_token_that_merging_reaches() -> None:
+    definition = tokenizer_definition(_RANKS, split_pattern=_PATTERN, added_tokens=(), merges=Merges.LEARNED)
+    merges = json.loads(definition)["model"]["merges"]
+    assert list(map("+".join, merges)) == [
+        "h+e",
+        "l+l",
+        "he+ll",
+        "hell+o",
+        "la+te",
+        "l+a",
+        "t+e",
+        "<s+>",
+        "<+s",
+    ]
+    own = Tokenizer(definition, source="ranks")
+    assert own.encode("xyz") == list(b"xyz")
+    assert own.encode("hello late") == [_RANKS[b"hello"], ord(" "), _RANKS[b"late"]]
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.assets import native_template
-from titocli.families.chat_template import ChatTemplate, compile_template
+from titocli.families.chat_template import ConversationTemplate, compile_template
 from titocli.families.registry import all_contracts, get_family
 from titocli.families.template_source import TemplateSource, shipped_template
 from titocli.verify.nearest import nearest_contracts, resemblance
 
 
-def _template(text: str) -> ChatTemplate:
+def _template(text: str) -> ConversationTemplate:
     return compile_template(TemplateSource("unknown", text))
 
 

@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 
 from titocli import __version__
-from titocli.cli import families, launch_sglang, render, serve_session
+from titocli.cli import (
+    families,
+    launch_sglang,
+    register_family,
+    render,
+    samples,
+    serve_session,
+    verify_template,
+)
 from titocli.cli.command import Command, CommandGroup
 from titocli.errors import ConflictingOption
 from titocli.report.settings import Color, OutputSettings, Verbosity
@@ -99,8 +107,15 @@ def _verbosity(quiet: bool, verbose: int) -> Verbosity:
 
 app.command(cls=Command, epilog=render.EXAMPLES, rich_help_panel="Look")(render.render)
 app.add_typer(families.app, rich_help_panel="Look")
+app.command(cls=Command, epilog=register_family.EXAMPLES, rich_help_panel="Look")(
+    register_family.register_family
+)
+app.command(cls=Command, epilog=verify_template.EXAMPLES, rich_help_panel="Look")(
+    verify_template.verify_template
+)
 app.command(cls=Command, epilog=serve_session.EXAMPLES, rich_help_panel="Run")(serve_session.serve_session)
 app.command(cls=Command, epilog=launch_sglang.EXAMPLES, rich_help_panel="Run")(launch_sglang.launch_sglang)
+app.command(cls=Command, epilog=samples.EXAMPLES, rich_help_panel="Run")(samples.samples)
 
 
 __all__ = ["app"]

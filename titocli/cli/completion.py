@@ -4,10 +4,12 @@ from __future__ import annotations
 
 
 def family_names(incomplete: str) -> list[tuple[str, str]]:
-    """The families whose names begin so, each with its summary."""
+    """The families whose names begin so, registered ones too, each with its summary."""
+    from titocli.cli.known_families import known_families
     from titocli.families.registry import BUILT_IN
 
-    return [(name, family.summary) for name, family in BUILT_IN.items() if name.startswith(incomplete)]
+    families = [*BUILT_IN.values(), *known_families().added()]
+    return [(family.name, family.summary) for family in families if family.name.startswith(incomplete)]
 
 
 def family_choices(incomplete: str) -> list[tuple[str, str]]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from titocli.errors import InputError, InvalidJson, InvalidMessages, UnreadableFile
+from titocli.families.client_json import read_json
+from titocli.families.effort import Effort
 from titocli.families.messages import message_list, normalise_tools
 from titocli.families.template_source import read_text
 from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
@@ -29,7 +31,7 @@ class Conversation:
     messages: Sequence[Message]
     tools: Sequence[Tool] = ()
     kwargs: Mapping[str, JsonValue] = field(default_factory=dict)
-    reasoning_effort: str | None = None
+    reasoning_effort: Effort = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ def _lines(name: str, text: str) -> tuple[Conversation, ...]:
 def _parse_json(name: str, text: str, *, first_line: int = 1) -> JsonValue:
     """The value of JSON text; raises ``InvalidJson`` with file, line and column."""
     try:
-        value: JsonValue = json.loads(text)
+        return read_json(text)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise InvalidJson(
@@ -106,11 +108,10 @@ def _parse_json(name: str, text: str, *, first_line: int = 1) -> JsonValue:
         ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidJson(
-            f"{name}:{first_line}: JSON with a number too long or nested too deeply",
+            f"{name}:{first_line}: JSON with NaN or Infinity, or nested too deeply",
             hint=_SHAPES,
             details={"file": name, "line": first_line},
         ) from error
-    return value
 
 
 def conversation(place: str, value: JsonValue) -> Conversation:
@@ -149,9 +150,11 @@ def _template_kwargs(body: JsonObject) -> Mapping[str, JsonValue]:
     return kwargs
 
 
-def _reasoning_effort(body: JsonObject) -> str | None:
-    effort = body.get("reasoning_effort") or _member(body.get("reasoning"), "effort")
-    return effort if isinstance(effort, str) else None
+def _reasoning_effort(body: JsonObject) -> Effort:
+    effort = body.get("reasoning_effort")
+    if effort is None:
+        effort = _member(body.get("reasoning"), "effort")
+    return effort if isinstance(effort, str | int | float) else None
 
 
 def _member(value: JsonValue, key: str) -> JsonValue:

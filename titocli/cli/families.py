@@ -63,11 +63,11 @@ def show_family(
     json: Json = False,
 ) -> Result:
     """Show all of one family: checkpoints, template, kwargs, roles, boundary, parsers, deviations."""
-    from titocli.families.registry import get_family
+    from titocli.cli.known_families import known_families
     from titocli.report.family_data import family_data
     from titocli.report.family_page import draw_family
 
-    data = family_data(get_family(name, variant))
+    data = family_data(known_families().get(name, variant))
     return Result(body=Envelope({"family": data}) if json or _asked_of_group(context) else draw_family(data))
 
 
@@ -101,13 +101,16 @@ def _asked_of_group(context: typer.Context) -> bool:
 
 
 def _list(json: bool) -> Result:
+    from titocli.cli.known_families import family_problems, known_families
     from titocli.families.registry import BUILT_IN
     from titocli.report.family_data import family_data
     from titocli.report.family_page import draw_families
 
-    families: list[Family] = list(BUILT_IN.values())
+    catalog = known_families()
+    families: list[Family] = [*BUILT_IN.values(), *catalog.added()]
     data = [family_data(family) for family in families]
-    return Result(body=Envelope({"families": data}) if json else draw_families(data))
+    body = Envelope({"families": data}) if json else draw_families(data)
+    return Result(body=body, warnings=family_problems(catalog))
 
 
 __all__ = ["EXAMPLES", "app"]

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Sequence
 
 from titocli.cli.family_choice import checkpoint_facts
+from titocli.cli.known_families import known_families
 from titocli.families.chat_template import compile_template
 from titocli.families.detection import CheckpointFacts, Detection, clues, detect
-from titocli.families.registry import all_contracts
+from titocli.families.family import Family
 from titocli.families.template_source import TemplateSource
 from titocli.jsonvalue import JsonObject
 from titocli.report.checkpoint_page import checkpoint_lines
@@ -25,8 +26,9 @@ def check_result(checkpoint: str, examples: int, *, json: bool) -> Result:
     An unknown template is compared on ``examples`` generated conversations.
     """
     facts = checkpoint_facts(checkpoint)
-    found = detect(facts)
-    nearest = _nearest(checkpoint, facts.template, examples) if found is None else ()
+    contracts = known_families().contracts()
+    found = detect(facts, contracts)
+    nearest = _nearest(checkpoint, facts.template, contracts, examples) if found is None else ()
     report = _report(checkpoint, facts, found, nearest)
     return Result(
         body=Envelope(report) if json else checkpoint_lines(report).encode(),
@@ -34,11 +36,13 @@ def check_result(checkpoint: str, examples: int, *, json: bool) -> Result:
     )
 
 
-def _nearest(checkpoint: str, template: str | None, examples: int) -> tuple[Resemblance, ...]:
+def _nearest(
+    checkpoint: str, template: str | None, contracts: Sequence[Family], examples: int
+) -> tuple[Resemblance, ...]:
     if template is None:
         return ()
     compiled = compile_template(TemplateSource(f"{checkpoint} (chat template)", template))
-    return nearest_contracts(compiled, all_contracts(), conversations=examples, seed=_SEED)
+    return nearest_contracts(compiled, contracts, conversations=examples, seed=_SEED)
 
 
 def _report(

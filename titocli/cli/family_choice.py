@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from titocli.cli.known_families import known_families
 from titocli.errors import ConflictingOption, InvalidJson, InvalidOption, TitoError, UnknownName
 from titocli.families.detection import CheckpointFacts, Detection, clues, contract_name, detect, variant_of
 from titocli.families.family import Family
-from titocli.families.registry import get_family
 from titocli.families.template_source import TemplateSource, read_text, template_from_checkpoint
 from titocli.jsonvalue import JsonValue
 from titocli.report.delivery import deliver
@@ -40,7 +40,7 @@ def choose_family(name: str, variant: str | None, checkpoint: str | None) -> Fam
     """
     if name == AUTO:
         return _detected(variant, checkpoint)
-    family = get_family(name, variant)
+    family = known_families().get(name, variant)
     if checkpoint is None or variant is not None or not (family.variants or Path(checkpoint).exists()):
         # A hub id of a family without variants is not asked: its answer would change nothing.
         return FamilyChoice(family=family)
@@ -64,7 +64,7 @@ def _detected(variant: str | None, checkpoint: str | None) -> FamilyChoice:
             hint="give its directory or Hugging Face id, or name the family",
         )
     facts = checkpoint_facts(checkpoint)
-    found = detect(facts)
+    found = detect(facts, known_families().contracts())
     if found is None:
         raise unknown_checkpoint(checkpoint, facts)
     return FamilyChoice(family=found.family, notes=(detection_note(found, checkpoint),))

@@ -11,6 +11,8 @@ import typer
 from titocli.cli.completion import family_choices
 from titocli.cli.control_tokens_option import ControlTokensOption
 from titocli.cli.format_names import Format, chosen_format, compared
+from titocli.cli.tool_call_ids_option import ToolCallIdsOption
+from titocli.families.call_ids import CallIds
 from titocli.families.control_policy import ControlTokens
 from titocli.report.result import Result
 
@@ -69,6 +71,15 @@ def render(
             rich_help_panel="Model and family",
         ),
     ] = None,
+    template_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which of the checkpoint's own templates is meant, where its config has several; without it "
+            "tool_use for conversations with tools, else default.",
+            rich_help_panel="Model and family",
+        ),
+    ] = None,
     tools: Annotated[
         Path | None,
         typer.Option(
@@ -111,6 +122,7 @@ def render(
         ),
     ] = None,
     control_tokens: ControlTokensOption = ControlTokens.TEXT,
+    tool_call_ids: ToolCallIdsOption = CallIds.VERBATIM,
     form: Annotated[
         Format | None,
         typer.Option(
@@ -164,6 +176,8 @@ def render(
             variant=variant,
             tokenizer=tokenizer,
             template=template,
+            template_name=template_name,
+            call_ids=tool_call_ids,
             tools=tools,
             kwargs=tuple(kwarg or ()),
             reasoning_effort=reasoning_effort,

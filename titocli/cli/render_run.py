@@ -19,13 +19,18 @@ from titocli.cli.family_choice import choose_family
 from titocli.cli.format_names import Format
 from titocli.cli.formats import body_of, bytes_of, data_of, refuse_without_tokenizer
 from titocli.cli.kwarg_option import parse_kwargs
-from titocli.cli.rendering import Render, RenderOptions, make_renderer, prepare
+from titocli.cli.rendering import Render, RenderOptions, TemplateChoice, make_renderer, prepare
 from titocli.cli.sample_conversation import SAMPLE
+from titocli.errors import InvalidOption
+from titocli.families.call_ids import CallIds
 from titocli.families.control_policy import ControlTokens
 from titocli.families.renderer import Renderer
 from titocli.report.result import Body, Envelope, Notice, Result
 from titocli.tokens.loading import load_tokenizer
 from titocli.tokens.tokenizer import Tokenizer
+
+#: Differences that are said beside the unified one.
+_SHOWN_FIRSTS = 3
 
 _log = logging.getLogger("titocli.render")
 
@@ -39,6 +44,8 @@ class RenderRequest:
     variant: str | None
     tokenizer: str | None
     template: Path | None
+    template_name: str | None
+    call_ids: CallIds
     tools: Path | None
     kwargs: tuple[str, ...]
     reasoning_effort: str | None
@@ -59,7 +66,7 @@ def render_result(request: RenderRequest) -> Result:
     if request.tokenizer is None:
         refuse_without_tokenizer(request.wanted, family)
     tokenizer = None if request.tokenizer is None else load_tokenizer(request.tokenizer)
-    renderer = make_renderer(family, request.template, tokenizer, request.tokenizer)
+    renderer = make_renderer(family, _template_choice(request), tokenizer, call_ids=request.call_ids)
     _log_renderer(renderer, tokenizer)
     file = _conversations(request.conversation)
     renders = [prepare(renderer, one, options) for one in file.conversations]
@@ -67,10 +74,18 @@ def render_result(request: RenderRequest) -> Result:
     return Result(
         body=_body(request, renders, file, tokenizer, comparison),
         exit_code=0 if comparison is None or comparison.is_same else 1,
-        warnings=(*choice.warnings, *_warnings(renders)),
+        warnings=(*choice.warnings, *_warnings(renders, comparison)),
         notes=(*choice.notes, *_notes(request, comparison)),
         output=request.output,
     )
+
+
+def _template_choice(request: RenderRequest) -> TemplateChoice:
+    if request.template_name is not None and request.tokenizer is None:
+        raise InvalidOption(
+            "--template-name needs --tokenizer", hint="it names a template of the checkpoint there"
+        )
+    return TemplateChoice(file=request.template, checkpoint=request.tokenizer, name=request.template_name)
 
 
 def _options(request: RenderRequest) -> RenderOptions:
@@ -100,9 +115,10 @@ def _conversations(where: str | None) -> ConversationFile:
 
 def _comparison(request: RenderRequest, renders: Sequence[Render]) -> Comparison | None:
     if request.against is not None:
-        return compare_templates(renders, request.against, request.tokenizer)
+        return compare_templates(renders, request.against, _template_choice(request))
     if request.check is not None:
-        return compare_file(bytes_of(renders, request.wanted), request.check)
+        texts = renders if request.wanted is Format.TEXT else ()
+        return compare_file(bytes_of(renders, request.wanted), request.check, texts)
     return None
 
 
@@ -121,9 +137,10 @@ def _body(
     return comparison.difference.encode()
 
 
-def _warnings(renders: Sequence[Render]) -> tuple[Notice, ...]:
+def _warnings(renders: Sequence[Render], comparison: Comparison | None) -> tuple[Notice, ...]:
     # The same kwarg is wrong for every conversation of a file: said once.
-    return tuple(dict.fromkeys(notice for render in renders for notice in render.warnings))
+    said = dict.fromkeys(notice for render in renders for notice in render.warnings)
+    return (*said, *(() if comparison is None else comparison.warnings))
 
 
 def _notes(request: RenderRequest, comparison: Comparison | None) -> tuple[str, ...]:
@@ -133,6 +150,7 @@ def _notes(request: RenderRequest, comparison: Comparison | None) -> tuple[str, 
     if comparison is not None:
         outcome = "the same as" if comparison.is_same else "different from"
         notes.append(f"note: the render is {outcome} {comparison.name}")
+        notes += [f"note: {first.line(comparison.name)}" for first in comparison.firsts[:_SHOWN_FIRSTS]]
     return tuple(notes)
 
 

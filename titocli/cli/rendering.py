@@ -9,9 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 from titocli.cli.conversations import Conversation, named_place
+from titocli.cli.split_answers import split_answer_warnings
+from titocli.families.call_ids import CallIds
 from titocli.families.control_policy import ControlTokens
+from titocli.families.effort import Effort
 from titocli.families.family import Family, Role
-from titocli.families.kwargs import canonical_kwargs, resolve_kwargs, same_value, with_reasoning_effort
+from titocli.families.kwargs import resolve_kwargs, same_value, with_reasoning_effort
 from titocli.families.messages import normalise_messages
 from titocli.families.renderer import Renderer, family_renderer
 from titocli.families.spans import Span, conversation_spans
@@ -27,7 +30,7 @@ class RenderOptions:
     """What the command line says beside the conversation; None leaves it to the conversation."""
 
     kwargs: Mapping[str, JsonValue] = field(default_factory=dict)
-    reasoning_effort: str | None = None
+    reasoning_effort: Effort = None
     tools: Sequence[Tool] | None = None
     generation_prompt: bool | None = None
     turns: int | None = None
@@ -92,15 +95,15 @@ def prepare(renderer: Renderer, conversation: Conversation, options: RenderOptio
     family = renderer.family
     with named_place(conversation.place):
         messages = normalise_messages(family, conversation.messages)
-    asked = canonical_kwargs(family, conversation.kwargs)
-    body = with_reasoning_effort(family, asked, conversation.reasoning_effort)
-    flags = with_reasoning_effort(family, canonical_kwargs(family, options.kwargs), options.reasoning_effort)
+    body = with_reasoning_effort(family, conversation.kwargs, conversation.reasoning_effort)
+    flags = with_reasoning_effort(family, options.kwargs, options.reasoning_effort)
     kwargs = resolve_kwargs(family, body, flags)
     shown, short = _first_turns(messages, options.turns)
     tools = conversation.tools if options.tools is None else options.tools
-    if options.control_tokens is ControlTokens.REJECT:
-        with named_place(conversation.place):
+    with named_place(conversation.place):
+        if options.control_tokens is ControlTokens.REJECT:
             renderer.client_text.refuse(shown, tools, first=0)
+        split = tuple(split_answer_warnings(renderer, conversation.place, shown, kwargs))
     return Render(
         renderer=renderer,
         place=conversation.place,
@@ -109,7 +112,7 @@ def prepare(renderer: Renderer, conversation: Conversation, options: RenderOptio
         kwargs=kwargs,
         generation_prompt=_generation_prompt(shown, options.generation_prompt),
         control_tokens=options.control_tokens,
-        warnings=(*short, *_kwarg_warnings(renderer, {**body, **flags})),
+        warnings=(*short, *split, *_kwarg_warnings(renderer, {**body, **flags})),
     )
 
 
@@ -143,7 +146,12 @@ def _kwarg_warnings(renderer: Renderer, given: Mapping[str, JsonValue]) -> Itera
             continue
         if name not in variables:
             yield _unread(renderer, name, sorted(variables | finite.keys()))
-        elif finite.get(name) and not any(same_value(value, known) for known in finite[name]):
+        # An effort that is not known was refused before.
+        elif (
+            name != "reasoning_effort"
+            and finite.get(name)
+            and not any(same_value(value, known) for known in finite[name])
+        ):
             known = ", ".join(map(repr, finite[name]))
             yield Notice(
                 code="unknown_kwarg_value",
@@ -163,20 +171,34 @@ def _unread(renderer: Renderer, name: str, known: Sequence[str]) -> Notice:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateChoice:
+    """Which template renders: a file, else the family's, else the checkpoint's own (by ``name``)."""
+
+    file: Path | None = None
+    checkpoint: str | None = None
+    name: str | None = None
+
+
 def make_renderer(
-    family: Family, template: Path | None, tokenizer: Tokenizer | None, where: str | None
+    family: Family,
+    choice: TemplateChoice,
+    tokenizer: Tokenizer | None,
+    *,
+    call_ids: CallIds = CallIds.VERBATIM,
 ) -> Renderer:
-    """The family's renderer: by ``template``, else its shipped one, else the one beside the tokenizer."""
-    if template is not None:
-        return family_renderer(family, tokenizer, template_from_file(template))
-    if family.template is None and family.encoder is None and where is not None:
-        return family_renderer(family, tokenizer, checkpoint_template(where))
-    return family_renderer(family, tokenizer)
+    """The family's renderer: by the chosen file, else its shipped one, else the one beside the tokenizer."""
+    source = None
+    if choice.file is not None:
+        source = template_from_file(choice.file)
+    elif family.template is None and family.encoder is None and choice.checkpoint is not None:
+        source = checkpoint_template(choice.checkpoint, choice.name)
+    return family_renderer(family, tokenizer, source, call_ids=call_ids)
 
 
-def checkpoint_template(where: str) -> TemplateSource:
-    """The chat template of the checkpoint whose tokenizer is at ``where``."""
-    return template_from_checkpoint(checkpoint_folder(where))
+def checkpoint_template(where: str, name: str | None = None) -> TemplateSource:
+    """The chat template of the checkpoint whose tokenizer is at ``where``; ``name``: where it has several."""
+    return template_from_checkpoint(checkpoint_folder(where), name)
 
 
 __all__ = ["Render", "RenderOptions", "checkpoint_template", "make_renderer", "prepare"]

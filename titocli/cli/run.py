@@ -64,7 +64,9 @@ def _command_name(argv: Sequence[str], names: Sequence[str]) -> str:
 def _channel(argv: Sequence[str]) -> Channel:
     """Who reads the answer; read off the words, for also a command line that does not parse has an answer."""
     words = list(takewhile(lambda word: word != "--", argv))
-    asked = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+    named = {("--format", "json"), ("--report", "json")}
+    asked = "--json" in words or any(f"{name}={value}" in words for name, value in named)
+    asked = asked or not named.isdisjoint(pairwise(words))
     return Channel.PROGRAM if asked else Channel.PERSON
 
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from titocli.cli import engine_options as options
+from titocli.cli import session_options as operation
 from titocli.cli.control_tokens_option import ControlTokensOption
+from titocli.cli.tool_call_ids_option import ToolCallIdsOption
+from titocli.families.call_ids import CallIds
 from titocli.families.control_policy import ControlTokens
 from titocli.report.result import Envelope, Result
 from titocli.report.settings import Channel, OutputSettings
@@ -93,6 +96,11 @@ def serve_session(
         typer.Option("--reasoning-effort", help="Where the family has it.", rich_help_panel=_SESSIONS),
     ] = None,
     control_tokens: ControlTokensOption = ControlTokens.TEXT,
+    tool_call_ids: ToolCallIdsOption = CallIds.VERBATIM,
+    session_ttl: operation.SessionTtl = "2h",
+    max_sessions: operation.MaxSessions = 4096,
+    max_body_mib: operation.MaxBodyMib = 256,
+    api_key_env: operation.ApiKeyEnv = None,
     python: options.Python = None,
     tp: options.Tp = None,
     dp: options.Dp = None,
@@ -111,7 +119,7 @@ def serve_session(
     """Serve sessions that own their tokens, in front of an engine."""
     from titocli.cli.family_choice import choose_family, say_choice
     from titocli.cli.kwarg_option import parse_kwargs
-    from titocli.cli.stack import EngineOptions, Stack
+    from titocli.cli.stack import EngineOptions, OperationOptions, Stack
     from titocli.families.kwargs import refuse_conflicts, with_reasoning_effort
     from titocli.launch.command import LaunchOptions
     from titocli.session.arguments import refuse_rewriting
@@ -153,9 +161,16 @@ def serve_session(
         policy=HistoryPolicy(history.value),
         launch_kwargs=kwargs,
         control_tokens=control_tokens,
+        call_ids=tool_call_ids,
         host=host,
         port=port,
         ready_file=ready_file,
+        operation=OperationOptions(
+            session_ttl_seconds=operation.ttl_seconds(session_ttl),
+            max_sessions=max_sessions,
+            max_body_bytes=max_body_mib * 2**20,
+            api_key=operation.api_key_of(api_key_env),
+        ),
     )
     stack.run(partial(_announce, settings=context.obj, json=json), partial(_note, settings=context.obj))
     return Result()
@@ -167,6 +182,7 @@ def _announce(ready: JsonObject, *, settings: OutputSettings, json: bool) -> Non
     lines = (
         f"sessions  POST {ready['url']}/sessions",
         f"OpenAI    {ready['openai_base_url']}",
+        f"Anthropic {ready['anthropic_base_url']}",
         f"health    {ready['url']}/health",
     )
     said = "".join(f"{line}\n" for line in lines).encode()

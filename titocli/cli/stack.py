@@ -13,6 +13,7 @@ from titocli.engine.protocol import Engine
 from titocli.engine.replay import ReplayEngine, read_replay
 from titocli.engine.sglang import SglangEngine
 from titocli.errors import ConflictingOption, MissingTokenizer
+from titocli.families.call_ids import CallIds
 from titocli.families.control_policy import ControlTokens
 from titocli.families.family import Family
 from titocli.families.renderer import family_renderer
@@ -22,6 +23,8 @@ from titocli.jsonvalue import JsonObject, JsonValue
 from titocli.launch.command import LaunchOptions, sglang_command
 from titocli.launch.engine import running_engine
 from titocli.launch.process import claim_port
+from titocli.server.auth import ApiKey
+from titocli.server.registry import SessionRegistry
 from titocli.server.serve import base_url, bind, ready_document, serve, write_atomically
 from titocli.server.state import SessionServer
 from titocli.session.history import HistoryPolicy
@@ -44,6 +47,16 @@ class EngineOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperationOptions:
+    """Limits of the server and its key; a ``session_ttl_seconds`` of None keeps idle sessions for ever."""
+
+    session_ttl_seconds: float | None
+    max_sessions: int
+    max_body_bytes: int
+    api_key: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
     """A session server and all that it stands on."""
 
@@ -53,9 +66,11 @@ class Stack:
     policy: HistoryPolicy
     launch_kwargs: Mapping[str, JsonValue]
     control_tokens: ControlTokens
+    call_ids: CallIds
     host: str
     port: int
     ready_file: Path | None
+    operation: OperationOptions
 
     def run(self, announce: Callable[[JsonObject], None], note: Callable[[str], None]) -> None:
         """Bring everything up, serve until a signal, take everything down.
@@ -67,7 +82,7 @@ class Stack:
         source = None
         if self.family.template is None and self.family.encoder is None:
             source = self._checkpoint_template()
-        renderer = family_renderer(self.family, tokenizer, source)
+        renderer = family_renderer(self.family, tokenizer, source, call_ids=self.call_ids)
         with bind(self.host, self.port) as listener, self._engine(tokenizer, note) as (engine, watch):
             server = SessionServer(
                 renderer=renderer,
@@ -75,6 +90,12 @@ class Stack:
                 policy=self.policy,
                 launch_kwargs=self.launch_kwargs,
                 control_tokens=self.control_tokens,
+                registry=SessionRegistry(
+                    max_sessions=self.operation.max_sessions,
+                    ttl_seconds=self.operation.session_ttl_seconds,
+                ),
+                api_key=None if self.operation.api_key is None else ApiKey(self.operation.api_key),
+                max_body_bytes=self.operation.max_body_bytes,
             )
             ready = ready_document(base_url(listener))
 
@@ -161,4 +182,4 @@ def _nothing_to_watch() -> None:
     """An engine that titocli did not start is watched by whoever did."""
 
 
-__all__ = ["EngineOptions", "Stack", "refuse_contradictions"]
+__all__ = ["EngineOptions", "OperationOptions", "Stack", "refuse_contradictions"]

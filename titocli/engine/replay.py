@@ -11,16 +11,16 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from titocli.engine.parsed import Sampled, parsed_completion, require_known_ids
+from titocli.engine.parsed import PieceReader, Sampled, parsed_completion, require_known_ids
 from titocli.errors import EngineBrokeProtocol, EngineRefused, InvalidJson
 from titocli.families.family import Family
 from titocli.families.template_source import read_text
 from titocli.jsonvalue import JsonValue
-from titocli.session.generation import Completion, FinishReason, GenerateRequest
+from titocli.session.generation import Completion, FinishReason, GenerateRequest, MessageDelta
 from titocli.tokens.ids import TokenIds, token_ids
 from titocli.tokens.tokenizer import Tokenizer
 
@@ -132,6 +132,16 @@ class ReplayEngine:
         """``titocli-replay-<family>``."""
         return f"titocli-replay-{self._family.name}"
 
+    @property
+    def context_length(self) -> int | None:
+        """None: a script has no limit."""
+        return None
+
+    @property
+    def vocab_size(self) -> int:
+        """The tokenizer's."""
+        return self._tokenizer.vocab_size
+
     async def start(self) -> None:
         """Nothing to make ready."""
 
@@ -153,6 +163,17 @@ class ReplayEngine:
         )
         self._turns[request.session_id] = turn + 1
         return completion
+
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[MessageDelta | Completion, None]:
+        """The session's next line, read id by id."""
+        completion = await self.generate(request)
+        reader = PieceReader(self._family, self._tokenizer, request)
+        for token_id in completion.ids:
+            for piece in reader.feed((token_id,)):
+                yield piece
+        for piece in reader.flush():
+            yield piece
+        yield completion
 
     async def aclose(self) -> None:
         """Nothing to give back."""

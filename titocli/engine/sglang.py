@@ -8,28 +8,38 @@ from __future__ import annotations
 
 import asyncio
 import json
-from array import array
-from collections.abc import Mapping
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from enum import Enum, auto
 from pathlib import Path
 
 import httpx
-import msgspec
 
+from titocli.engine.pieces import replayed
 from titocli.engine.sglang_errors import raise_for_status, transport_error
+from titocli.engine.sglang_http import SglangHttp
 from titocli.engine.sglang_reply import read_reply
-from titocli.errors import EngineBrokeProtocol, EngineTimeout, TokenOutOfVocabulary
-from titocli.jsonvalue import JsonObject, JsonValue
-from titocli.session.generation import Completion, GenerateRequest
+from titocli.engine.sglang_request import chat_body, encoded, stream_body
+from titocli.engine.sglang_stream import DONE, StreamedReply, StreamWithoutIdsError
+from titocli.engine.sse import event_data
+from titocli.errors import EngineBrokeProtocol, EngineRefused, EngineTimeout, TokenOutOfVocabulary
+from titocli.session.generation import Completion, GenerateRequest, MessageDelta
 from titocli.tokens.ids import TokenIds
 
-_MAX_CONNECTIONS = 1024
-_CONNECT_SECONDS = 10.0
-# SGLang closes an idle connection after 5 s; a request on a connection that is just being closed would fail.
-_KEEP_ALIVE_SECONDS = 3.0
-_ABORT_SECONDS = 5.0
+#: How long a generation is offered to an engine that takes no connections: long enough for a restart's gap.
+CONNECT_BUDGET_SECONDS = 5.0
 
-# A session owns its prompt and gets one answer in one piece.
-_NEVER_PASSED_ON = frozenset({"stream", "stream_options", "n", "input_ids"})
+
+_FAULTS_OF_THE_REQUEST = (400, 422)
+
+
+class _Streaming(Enum):
+    """Whether an engine streams with one id and one log-prob a token."""
+
+    UNKNOWN = auto()
+    YES = auto()
+    NO = auto()
 
 
 class SglangEngine:
@@ -37,6 +47,7 @@ class SglangEngine:
 
     ``timeout_seconds`` bounds one generation.  ``vocab_size`` bounds the ids that are sent where the model's
     own vocabulary size cannot be learnt (see ``start``); give the tokenizer's size.
+    ``connect_budget_seconds`` is how long a generation is offered to an engine that takes no connections.
     """
 
     def __init__(
@@ -46,22 +57,21 @@ class SglangEngine:
         timeout_seconds: float = 600.0,
         api_key: str | None = None,
         vocab_size: int | None = None,
+        connect_budget_seconds: float = CONNECT_BUDGET_SECONDS,
     ) -> None:
         self._url = base_url.rstrip("/").removesuffix("/v1")
         self._given_vocab_size = vocab_size
         self._vocab_size = vocab_size or 0
         self._model = ""
-        self._client = httpx.AsyncClient(
-            base_url=self._url,
-            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
-            timeout=httpx.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
-            limits=httpx.Limits(
-                max_connections=_MAX_CONNECTIONS,
-                max_keepalive_connections=None,
-                keepalive_expiry=_KEEP_ALIVE_SECONDS,
-            ),
-            # An engine is a neighbour, not behind the proxy of the environment.
-            trust_env=False,
+        self._context_length: int | None = None
+        self._timeout_seconds = timeout_seconds
+        self._connect_budget_seconds = connect_budget_seconds
+        self._streaming = _Streaming.UNKNOWN
+        self._http = SglangHttp(
+            self._url,
+            timeout_seconds=timeout_seconds,
+            api_key=api_key,
+            connect_budget_seconds=connect_budget_seconds,
         )
 
     @property
@@ -79,6 +89,11 @@ class SglangEngine:
         """Ids in ``[0, vocab_size)`` are sent; known after ``start``."""
         return self._vocab_size
 
+    @property
+    def context_length(self) -> int | None:
+        """Tokens of a prompt and its completion together, where the engine tells; known after ``start``."""
+        return self._context_length
+
     async def start(self) -> None:
         """Ask the engine for its model, and learn the vocabulary size.
 
@@ -87,7 +102,7 @@ class SglangEngine:
         a model has more ids than its tokenizer and can sample them.  Raises ``EngineBrokeProtocol`` without
         either.
         """
-        info = await self._model_info()
+        info = await self._http.model_info()
         path, served = info.get("model_path"), info.get("served_model_name")
         self._model = str(served or path or "")
         size = _config_vocab_size(Path(path) / "config.json") if isinstance(path, str) else None
@@ -99,6 +114,7 @@ class SglangEngine:
                 details={"url": self._url, "model": self._model},
             )
         self._vocab_size = size
+        self._context_length = await self._http.max_model_len()
 
     async def generate(self, request: GenerateRequest) -> Completion:
         """One generation.
@@ -109,55 +125,119 @@ class SglangEngine:
         """
         self._require_in_vocabulary(request.prompt_ids)
         try:
-            response = await self._send("POST", "/v1/chat/completions", request)
-        except (asyncio.CancelledError, EngineTimeout):
-            # A task of its own: a second cancellation must not stop it.
-            await asyncio.shield(asyncio.ensure_future(self._abort(request.request_id)))
+            async with asyncio.timeout(self._timeout_seconds):
+                response = await self._http.post_chat(request, encoded(chat_body(request, self._model)))
+                async with aclosing(response):
+                    content = await response.aread()
+        except (asyncio.CancelledError, EngineTimeout, TimeoutError) as error:
+            await self._http.abort(request.request_id)
+            if isinstance(error, TimeoutError):
+                raise self._too_slow() from error
             raise
+        except httpx.TransportError as error:
+            raise transport_error(error, self._url) from error
         raise_for_status(response, self._url)
-        completion = await asyncio.to_thread(read_reply, response.content, request.prompt_ids)
-        # What the engine sampled is in its vocabulary, whatever the tokenizer's size.
-        self._vocab_size = max(self._vocab_size, 1 + max(completion.ids, default=0))
+        completion = await asyncio.to_thread(read_reply, content, request.prompt_ids, request.replay)
+        self._learn(completion)
         return completion
 
-    async def aclose(self) -> None:
-        """Close the connections; safe to call twice."""
-        await self._client.aclose()
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[MessageDelta | Completion, None]:
+        """One generation piece by piece, as ``Engine.stream`` says.
 
-    async def _model_info(self) -> JsonObject:
-        response = await self._send("GET", "/model_info")
-        if response.status_code == httpx.codes.NOT_FOUND:
-            response = await self._send("GET", "/get_model_info")  # its name before, and a router's
-        raise_for_status(response, self._url)
+        An engine that cannot stream ids (SGLang before 0.5.20, or one without parsers, whose stream leaves
+        log-probs out) generates as a whole, and that is streamed.  Which of the two an engine is shows its
+        first stream; its pieces are held back until its ids are there.
+        """
+        self._require_in_vocabulary(request.prompt_ids)
+        if self._streaming is _Streaming.UNKNOWN:
+            for piece in await self._first_stream(request):
+                yield piece
+        elif self._streaming is _Streaming.NO:
+            for piece in replayed(await self.generate(request)):
+                yield piece
+        else:
+            async with aclosing(self._streamed(request)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    async def _first_stream(self, request: GenerateRequest) -> list[MessageDelta | Completion]:
         try:
-            info: JsonValue = msgspec.json.decode(response.content)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            info = None
-        if not isinstance(info, dict):
+            pieces = [piece async for piece in self._streamed(request)]
+        except StreamWithoutIdsError:
+            self._streaming = _Streaming.NO
+            return list(replayed(await self.generate(request)))
+        except EngineRefused as refused:
+            if refused.details.get("status") not in _FAULTS_OF_THE_REQUEST:
+                raise
+            # Refused for what streaming asks for, or for what was asked: the whole generation shows which.
+            whole = await self.generate(request)
+            self._streaming = _Streaming.NO
+            return list(replayed(whole))
+        self._streaming = _Streaming.YES
+        return pieces
+
+    async def _streamed(self, request: GenerateRequest) -> AsyncGenerator[MessageDelta | Completion, None]:
+        reply = StreamedReply(request, self._url)
+        ended = False
+        try:
+            async with aclosing(self._events(request)) as events:
+                async for data in events:
+                    for piece in reply.read(data):
+                        yield piece
+            ended = True
+        except EngineRefused:
+            ended = True
+            raise
+        finally:
+            # Closed or cancelled half-way, or too slow, or broken: nobody waits for the rest.
+            if not ended:
+                await self._http.abort(request.request_id)
+        try:
+            completion = reply.completion()
+        except StreamWithoutIdsError as error:
+            if self._streaming is _Streaming.UNKNOWN:
+                raise
+            self._streaming = _Streaming.NO
             raise EngineBrokeProtocol(
-                "the engine's /model_info is not a JSON object",
-                hint="check that the URL is that of an SGLang server",
-                details={"url": self._url},
-            )
-        return info
+                "the engine streamed a completion without one id and one log-prob for each token",
+                hint="send the request again: from now on this engine is asked for whole completions",
+            ) from error
+        self._learn(completion)
+        yield completion
 
-    async def _send(self, method: str, path: str, request: GenerateRequest | None = None) -> httpx.Response:
-        headers, content = {}, None
-        if request is not None:
-            # The routing key keeps a session on one replica of a router, where its prefix is cached.
-            headers = {"Content-Type": "application/json", "X-SMG-Routing-Key": request.session_id}
-            content = msgspec.json.encode(chat_body(request, self._model), enc_hook=_plain)
+    async def _events(self, request: GenerateRequest) -> AsyncGenerator[bytes, None]:
+        """The data of the stream's events up to its end mark, within the time for one generation."""
+        deadline = time.monotonic() + self._timeout_seconds
         try:
-            return await self._client.request(method, path, content=content, headers=headers)
+            async with asyncio.timeout(self._timeout_seconds):
+                response = await self._http.post_chat(request, encoded(stream_body(request, self._model)))
+            async with aclosing(response):
+                if response.status_code != httpx.codes.OK:
+                    await response.aread()
+                    raise_for_status(response, self._url)
+                events = event_data(response.aiter_bytes())
+                while data := await asyncio.wait_for(anext(events, None), deadline - time.monotonic()):
+                    if data != DONE:
+                        yield data
+        except TimeoutError as error:
+            raise self._too_slow() from error
         except httpx.TransportError as error:
             raise transport_error(error, self._url) from error
 
-    async def _abort(self, request_id: str) -> None:
-        """Best effort: the engine may be gone, or done already."""
-        try:
-            await self._client.post("/abort_request", json={"rid": request_id}, timeout=_ABORT_SECONDS)
-        except httpx.HTTPError:
-            return
+    def _learn(self, completion: Completion) -> None:
+        # What the engine sampled is in its vocabulary, whatever the tokenizer's size.
+        self._vocab_size = max(self._vocab_size, 1 + max(completion.ids, default=0))
+
+    def _too_slow(self) -> EngineTimeout:
+        return EngineTimeout(
+            f"the engine at {self._url} did not answer in time",
+            hint="raise --timeout, or ask for fewer tokens",
+            details={"url": self._url, "timeout_seconds": self._timeout_seconds},
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections; safe to call twice."""
+        await self._http.aclose()
 
     def _require_in_vocabulary(self, ids: TokenIds) -> None:
         if not ids or (min(ids) >= 0 and max(ids) < self._vocab_size):
@@ -168,37 +248,6 @@ class SglangEngine:
             hint="the tokenizer and the engine's model do not belong together",
             details={"token_id": ids[index], "index": index, "vocab_size": self._vocab_size},
         )
-
-
-def chat_body(request: GenerateRequest, model: str) -> JsonObject:
-    """The body of ``POST /v1/chat/completions``; what titocli owns wins over the request's options.
-
-    ``chat_template_kwargs`` shape no prompt here, but the engine's parsers read them (a think block that the
-    prompt closed).  ``no_stop_trim`` is off, so that the message does not end in the stop token's text.
-    """
-    options = {key: value for key, value in request.options.items() if key not in _NEVER_PASSED_ON}
-    owned: dict[str, JsonValue] = {
-        "model": model,
-        "messages": request.messages,
-        "input_ids": request.prompt_ids.tolist(),
-        "rid": request.request_id,
-        "chat_template_kwargs": request.template_kwargs,
-        "logprobs": True,
-        "return_meta_info": True,
-        "no_stop_trim": False,
-    }
-    if request.tools:
-        owned["tools"] = request.tools
-    return {**options, **owned}
-
-
-def _plain(value: object) -> JsonValue:
-    """What msgspec does not know: read-only mappings and arrays."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, array):
-        return list(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def _config_vocab_size(config: Path) -> int | None:
@@ -214,4 +263,4 @@ def _config_vocab_size(config: Path) -> int | None:
     return size if type(size) is int else None
 
 
-__all__ = ["SglangEngine", "chat_body"]
+__all__ = ["SglangEngine"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import httpx
 import msgspec
 
@@ -53,6 +55,18 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
     raise refused
 
 
+def refused_in_stream(error: JsonValue, url: str) -> EngineRefused:
+    """The error that an engine tells in a stream which it had begun with a 200."""
+    told = error.get("code") if isinstance(error, dict) else None
+    details: dict[str, JsonValue] = {"url": url, "status": told if type(told) is int else None}
+    details["engine_message"] = _sentence({"error": error})
+    return EngineRefused(
+        "the engine broke the generation off",
+        hint="details.engine_message is what the engine said",
+        details=details,
+    )
+
+
 def _hint(status: int) -> str:
     if status == _UNAUTHORISED:
         return "the engine wants an API key: set it where the session server starts"
@@ -65,10 +79,23 @@ def _engine_message(response: httpx.Response) -> str:
         parsed: JsonValue = msgspec.json.decode(response.content)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         parsed = response.text
+    return _sentence(parsed)
+
+
+def _sentence(parsed: JsonValue) -> str:
     for key in ("error", "message"):
         parsed = parsed.get(key, parsed) if isinstance(parsed, dict) else parsed
     sentence, _, _ = str(parsed).partition(_REPEATED_INPUT)
     return sentence[:_MESSAGE_CHARS]
 
 
-__all__ = ["raise_for_status", "transport_error"]
+def broken(message: str, **details: JsonValue) -> NoReturn:
+    """Raise ``EngineBrokeProtocol``."""
+    raise EngineBrokeProtocol(
+        message,
+        hint="titocli needs SGLang 0.5.13 or newer, without a proxy that changes its answers",
+        details=details,
+    )
+
+
+__all__ = ["broken", "raise_for_status", "refused_in_stream", "transport_error"]

@@ -20,11 +20,18 @@ class Joint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundaryIds:
-    """A family's boundary rule: after which last id to insert what, which last ids to drop."""
+    """A family's boundary rule: after which last id to insert what, which last ids to drop.
+
+    ``stop_ids`` end a turn.  A turn that ends with none of them was cut off (by a length limit, by a stop
+    string): ``closing`` is what the template writes at the end of such a turn, so that the next message does
+    not stand inside it.
+    """
 
     glue_after: int | None = None
     glue: TokenIds = field(default_factory=token_ids)
     trim_ids: frozenset[int] = frozenset()
+    stop_ids: frozenset[int] = frozenset()
+    closing: TokenIds = field(default_factory=token_ids)
 
     @property
     def max_trim(self) -> int:
@@ -33,22 +40,32 @@ class BoundaryIds:
 
     def joint(self, last_id: int | None) -> Joint:
         """The joint after stored ids that end with ``last_id`` (None: there are none)."""
-        glued = last_id is not None and last_id == self.glue_after
-        return Joint(
-            trim=int(last_id in self.trim_ids),
-            glue=self.glue if glued else token_ids(),
-        )
+        if last_id in self.trim_ids:
+            return Joint(trim=1, glue=token_ids())
+        if last_id is not None and last_id == self.glue_after:
+            return Joint(trim=0, glue=self.glue)
+        over = last_id is None or last_id in self.stop_ids
+        return Joint(trim=0, glue=token_ids() if over else self.closing)
 
 
 def boundary_ids(family: Family, tokenizer: Tokenizer) -> BoundaryIds:
     """The family's boundary rule in the ids of ``tokenizer``."""
     rule = family.boundary
-    if isinstance(rule, Glue):
-        after = _required(tokenizer, rule.after)
-        return BoundaryIds(glue_after=after, glue=token_ids(tokenizer.encode(rule.text)))
+    stops = (tokenizer.token_id(token) for token in family.stop_tokens)
+    stop_ids = frozenset(token_id for token_id in stops if token_id is not None)
     if isinstance(rule, Trim):
-        return BoundaryIds(trim_ids=frozenset(_required(tokenizer, token) for token in rule.tokens))
-    return BoundaryIds()
+        trimmed = frozenset(_required(tokenizer, token) for token in rule.tokens)
+        # A turn of these families has no end: the next message opens where it stops.
+        return BoundaryIds(trim_ids=trimmed, stop_ids=stop_ids)
+    if isinstance(rule, Glue):
+        return BoundaryIds(
+            glue_after=_required(tokenizer, rule.after),
+            glue=token_ids(tokenizer.encode(rule.text)),
+            stop_ids=stop_ids,
+            closing=token_ids(tokenizer.encode(rule.after + rule.text)),
+        )
+    closing = family.stop_tokens[0] if family.stop_tokens else ""
+    return BoundaryIds(stop_ids=stop_ids, closing=token_ids(tokenizer.encode(closing)))
 
 
 def _required(tokenizer: Tokenizer, token: str) -> int:

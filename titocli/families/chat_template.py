@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from types import TracebackType
 from typing import Protocol
@@ -158,9 +159,51 @@ def _line_in_template(trace: TracebackType | None, name: str) -> int | None:
     return line
 
 
-def compile_template(source: TemplateSource) -> ChatTemplate:
-    """Compile a template; raises ``TemplateSyntax`` with file, line and column."""
-    environment = ChatEnvironment()
+class _ByTools:
+    """Two templates of one checkpoint: one for conversations with tools, one for those without."""
+
+    def __init__(self, plain: ChatTemplate, with_tools: ChatTemplate) -> None:
+        self._plain = plain
+        self._with_tools = with_tools
+
+    @property
+    def source(self) -> TemplateSource:
+        """Where they come from, as the name of the plain one."""
+        return self._plain.source
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names that either reads from outside."""
+        return self._plain.variables | self._with_tools.variables
+
+    def render(
+        self,
+        *,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = False,
+        **kwargs: JsonValue,
+    ) -> str:
+        """The text by the one that the tools ask for; raises what that raises."""
+        chosen = self._with_tools if tools else self._plain
+        return chosen.render(
+            messages=messages, tools=tools, add_generation_prompt=add_generation_prompt, **kwargs
+        )
+
+
+def compile_template(
+    source: TemplateSource, *, clock: Callable[[], datetime] = datetime.now
+) -> ConversationTemplate:
+    """Compile a template; ``clock`` is what its ``strftime_now`` reads.
+
+    Raises ``TemplateSyntax`` with file, line and column.
+    """
+    plain = _compiled(source, clock)
+    return plain if source.for_tools is None else _ByTools(plain, _compiled(source.for_tools, clock))
+
+
+def _compiled(source: TemplateSource, clock: Callable[[], datetime]) -> ChatTemplate:
+    environment = ChatEnvironment(clock)
     try:
         code = environment.compile(source.text, name=source.name, filename=source.name)
     except jinja2.TemplateSyntaxError as error:
@@ -174,4 +217,4 @@ def compile_template(source: TemplateSource) -> ChatTemplate:
     return ChatTemplate(source, environment, template)
 
 
-__all__ = ["ChatTemplate", "ConversationTemplate", "compile_template"]
+__all__ = ["ConversationTemplate", "compile_template"]

@@ -168,7 +168,8 @@ def client_text(family: Family, tokenizer: Tokenizer) -> ClientText:
     control = frozenset(tokenizer.control_tokens)
     grammars = (family.parsers.reasoning, family.parsers.tool_call)
     written = {token for grammar in grammars if grammar is not None for token in _WRITTEN[grammar]}
-    turns = (control & tokenizer.special_tokens) - written
+    # Not every tokenizer flags its turn markers as special; the family knows those that it does not.
+    turns = (control & tokenizer.special_tokens.union(family.comparator_specials)) - written
     return ClientText(client=_Spelling.of(control), assistant=_Spelling.of(turns))
 
 

@@ -12,7 +12,6 @@ from titocli.families.family import (
     Deviation,
     Encoder,
     Family,
-    KwargAlias,
     Parsers,
     ReasoningGrammar,
     Role,
@@ -27,11 +26,6 @@ _SYSTEM, _USER, _ASSISTANT = "<｜System｜>", "<｜User｜>", "<｜Assistant｜
 _THINK, _END_THINK = "<think>", "</think>"
 _TOKENS = (_BOS, _EOS, _USER, _ASSISTANT, _THINK, _END_THINK)
 
-#: Clients spell one setting in three ways.
-_THINKING_ALIASES = {
-    "thinking_mode": KwargAlias(kwarg="thinking", values={"thinking": True, "chat": False}),
-    "enable_thinking": KwargAlias(kwarg="thinking"),
-}
 # Each of them is printed in the history: think blocks, the first token, what belongs to earlier messages.
 _PINNED: Mapping[str, tuple[JsonValue, ...]] = {
     "thinking": (True, False),
@@ -72,7 +66,6 @@ _V4 = Family(
     fixed_kwargs={"drop_thinking": False, "reasoning_effort_profile": "preview"},
     # The text on effort is the head of the prompt.
     pinned_kwargs={**_PINNED, "reasoning_effort": ("high", "max")},
-    kwarg_aliases=_THINKING_ALIASES,
     # System messages have no token of their own: the reference encoder moves them all to the head.
     append_roles=(Role.USER, Role.ASSISTANT, Role.TOOL),
     tool_runs=ToolRuns.COMPLETE,
@@ -114,8 +107,9 @@ DEEPSEEKV41 = replace(
     encoder=Encoder.DEEPSEEK_V41,
     variant=None,
     fixed_kwargs={"drop_thinking": False},
-    # The encoder also takes a whole number from 1 to 100, or a share from 0 to 0.99.
     pinned_kwargs={**_PINNED, "reasoning_effort": ("high", "low", "xhigh", "max")},
+    # A budget in hundredths, or a share of it.
+    effort_numbers=((0.0, 0.99), (1, 100)),
     append_roles=tuple(Role),
     parsers=Parsers(
         reasoning=ReasoningGrammar.THINK_TAGS_TIGHT,
@@ -134,7 +128,6 @@ DEEPSEEKV32 = Family(
     encoder=Encoder.DEEPSEEK_V32,
     fixed_kwargs={"drop_thinking": False},
     pinned_kwargs=_PINNED,
-    kwarg_aliases=_THINKING_ALIASES,
     # Not for an order of results: the block that holds them closes with the last one.
     tool_runs=ToolRuns.COMPLETE,
     parsers=Parsers(

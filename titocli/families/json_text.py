@@ -35,12 +35,13 @@ class SpelledFloat(float):
         return self.spelling
 
 
-def _integer(text: str) -> int | float:
+def integer(text: str) -> int | float:
+    """The whole number of JSON text, with its spelling where that is not the value's own."""
     try:
         value = int(text)
     except ValueError:
         # More digits than Python converts at once: the value is of no use, the spelling is.
-        return _real(text)
+        return real(text)
     if str(value) == text:
         return value
     spelled = SpelledInt(value)
@@ -48,7 +49,8 @@ def _integer(text: str) -> int | float:
     return spelled
 
 
-def _real(text: str) -> float:
+def real(text: str) -> float:
+    """As ``integer``, of a number with a fraction or an exponent."""
     value = float(text)
     if repr(value) == text:
         return value
@@ -62,7 +64,7 @@ def parse_json(text: str, *, pairs: Callable[[Pairs], JsonValue] | None = None) 
 
     ``pairs`` makes a value of each object's members.  Raises ``ValueError`` or ``RecursionError``.
     """
-    value: JsonValue = json.loads(text, parse_int=_integer, parse_float=_real, object_pairs_hook=pairs)
+    value: JsonValue = json.loads(text, parse_int=integer, parse_float=real, object_pairs_hook=pairs)
     return value
 
 
@@ -107,4 +109,12 @@ def _placed(value: Any) -> Any:
     return _PLACEHOLDER + value.spelling if isinstance(value, SpelledInt | SpelledFloat) else value
 
 
-__all__ = ["Pairs", "SpelledFloat", "SpelledInt", "parse_json", "to_json"]
+__all__ = [
+    "Pairs",
+    "SpelledFloat",
+    "SpelledInt",
+    "integer",
+    "parse_json",
+    "real",
+    "to_json",
+]

@@ -65,6 +65,8 @@ KIMI25 = Family(
         "</think>",
     ),
     assistant_start="<|im_assistant|>",
+    # <|im_middle|> ends the name of a role: as a boundary it would part a turn's text from its opener.
+    comparator_specials=("<|im_system|>", "<|im_user|>", "<|im_assistant|>", "<|im_end|>"),
     deviations=(
         Deviation(
             what="every assistant turn keeps its reasoning",

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from titocli.errors import ConflictingKwarg, UnsupportedRequest
-from titocli.families.family import Family, KwargAlias
-from titocli.families.thinking import with_own_thinking_name
+from titocli.families.effort import Effort, known_effort
+from titocli.families.family import Family
+from titocli.families.thinking import canonical_kwargs
 from titocli.jsonvalue import JsonValue
 
-#: Names that the renderer itself passes to a template; nobody may set them as kwargs.
-RESERVED = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
+#: Names that the renderer itself passes to a template, and functions that templates call; nobody may set them
+#: as kwargs.
+RESERVED = frozenset(
+    {
+        *("messages", "tools", "documents", "add_generation_prompt"),
+        *("namespace", "raise_exception", "strftime_now"),
+    }
+)
 
 
 def same_value(left: JsonValue, right: JsonValue) -> bool:
@@ -24,7 +31,7 @@ def refuse_conflicts(family: Family, kwargs: Mapping[str, JsonValue]) -> None:
         if key in RESERVED:
             raise UnsupportedRequest(
                 f"{key!r} cannot be given as a template kwarg",
-                hint="it is set from the conversation itself",
+                hint=f"the renderer sets these itself: {', '.join(sorted(RESERVED))}",
                 details={"param": key},
             )
         if key in family.fixed_kwargs and not same_value(value, family.fixed_kwargs[key]):
@@ -35,40 +42,6 @@ def refuse_conflicts(family: Family, kwargs: Mapping[str, JsonValue]) -> None:
                 hint=f"leave {key!r} out",
                 details={"family": family.name, "kwarg": key, "fixed": fixed, "given": value},
             )
-
-
-def canonical_kwargs(family: Family, kwargs: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """``kwargs`` under the names that the family's template reads; an alias that is null is left out.
-
-    Raises ``ConflictingKwarg`` where two names of one kwarg contradict each other, ``UnsupportedRequest`` for
-    a word that an alias does not know.
-    """
-    canonical = {name: value for name, value in kwargs.items() if name not in family.kwarg_aliases}
-    for name, alias in family.kwarg_aliases.items():
-        if kwargs.get(name) is None:
-            continue
-        value = _meaning(name, alias, kwargs[name])
-        if canonical.get(alias.kwarg) is None:
-            canonical[alias.kwarg] = value
-        if not same_value(canonical[alias.kwarg], value):
-            raise ConflictingKwarg(
-                f"{name} says that {alias.kwarg} is {value!r}, but it is given as {canonical[alias.kwarg]!r}",
-                hint="give one of them",
-                details={"family": family.name, "kwarg": alias.kwarg, "alias": name},
-            )
-    return canonical
-
-
-def _meaning(name: str, alias: KwargAlias, value: JsonValue) -> JsonValue:
-    if not alias.values or not isinstance(value, str):
-        return value
-    if value not in alias.values:
-        raise UnsupportedRequest(
-            f"{name} is {value[:40]!r}",
-            hint=f"it is one of {', '.join(alias.values)}",
-            details={"param": name},
-        )
-    return alias.values[value]
 
 
 def resolve_kwargs(family: Family, *layers: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -82,43 +55,32 @@ def resolve_kwargs(family: Family, *layers: Mapping[str, JsonValue]) -> dict[str
 
 
 def with_reasoning_effort(
-    family: Family, kwargs: Mapping[str, JsonValue], effort: str | None
+    family: Family, kwargs: Mapping[str, JsonValue], effort: Effort
 ) -> dict[str, JsonValue]:
     """``kwargs`` with ``reasoning_effort`` set and thinking under the family's own name.
 
     Raises ``UnsupportedRequest`` for a family that has no such kwarg and for an effort that it does not know,
     ``ConflictingKwarg`` where two values are given.  An effort that is null is one that is not given.
     """
-    named = with_own_thinking_name(family, kwargs)
-    given = named.pop("reasoning_effort", None)
+    named = canonical_kwargs(family, kwargs)
+    given = known_effort(family, named.pop("reasoning_effort", None))
     if effort is not None and not _has_effort(family):
         raise UnsupportedRequest(
             f"family {family.name!r} has no reasoning effort",
             hint="leave reasoning_effort out; titocli families show lists what the family reads",
             details={"param": "reasoning_effort", "family": family.name},
         )
-    if None not in (given, effort) and given != effort:
+    asked = known_effort(family, effort)
+    if None not in (given, asked) and given != asked:
         raise ConflictingKwarg(
-            f"reasoning_effort is given twice, as {given!r} and {effort!r}", hint="give it once"
+            f"reasoning_effort is given twice, as {given!r} and {asked!r}", hint="give it once"
         )
-    chosen = given if effort is None else effort
-    _refuse_unknown_effort(family, chosen)
+    chosen = given if asked is None else asked
     return named if chosen is None else {**named, "reasoning_effort": chosen}
 
 
 def _has_effort(family: Family) -> bool:
     return "reasoning_effort" in family.pinned_kwargs or "reasoning_effort" in family.turn_kwargs
-
-
-def _refuse_unknown_effort(family: Family, effort: JsonValue) -> None:
-    known = {**family.pinned_kwargs, **family.turn_kwargs}.get("reasoning_effort", ())
-    # A number is a degree of effort, which the template itself judges.
-    if isinstance(effort, str) and known and effort not in known:
-        raise UnsupportedRequest(
-            f"family {family.name!r} has no reasoning effort {effort!r}",
-            hint=f"it has: {', '.join(map(str, known))}",
-            details={"param": "reasoning_effort", "family": family.name, "known": list(known)},
-        )
 
 
 __all__ = [

@@ -1,6 +1,7 @@
 """``nemotron3``: Nemotron 3 Nano, Super and Ultra (ChatML turns, XML tools and tool calls)."""
 
 from dataclasses import replace
+from typing import Any
 
 from titocli.families import chatml
 from titocli.families.family import Checkpoint, Family, Parsers, ReasoningGrammar, ToolCallGrammar
@@ -37,8 +38,11 @@ _BASE = Family(
         sglang_reasoning="nemotron_3",
         sglang_tool_call="qwen3_coder",
     ),
-    stop_tokens=("<|im_end|>",),
+    # eos_token_id of generation_config.json is [2, 11] (Nano, Super).  No template writes </s>: a turn that
+    # ends with it keeps it, and is reported as a mismatch.
+    stop_tokens=("<|im_end|>", "</s>"),
     required_tokens=(
+        "</s>",
         "<|im_start|>",
         "<|im_end|>",
         "<think>",
@@ -52,21 +56,30 @@ _BASE = Family(
     comparator_trailing=chatml.COMPARATOR_TRAILING,
 )
 
-_SUPER_VARIANT = replace(
-    _BASE,
-    summary="Nemotron 3 Super",
-    variant="super",
-    checkpoints=(Checkpoint(name="nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16", template_sha256=_SUPER),),
-    template="nemotron3_super.jinja",
-)
 
-_ULTRA_VARIANT = replace(
-    _BASE,
-    summary="Nemotron 3 Ultra",
-    variant="ultra",
-    checkpoints=(Checkpoint(name="nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", template_sha256=_ULTRA),),
-    template="nemotron3_ultra.jinja",
-    parsers=replace(_BASE.parsers, reasoning=ReasoningGrammar.THINK_TAGS_HEADED),
-)
+def _variant(name: str, size: str, template_sha256: str, **differing: Any) -> Family:
+    """The contract of one larger checkpoint: the base with what differs."""
+    model = f"Nemotron-3-{name.title()}"
+    checkpoint = Checkpoint(name=f"nvidia/NVIDIA-{model}-{size}-BF16", template_sha256=template_sha256)
+    return replace(
+        _BASE,
+        summary=model.replace("-", " "),
+        variant=name,
+        checkpoints=(checkpoint,),
+        template=f"nemotron3_{name}.jinja",
+        **differing,
+    )
 
-NEMOTRON3 = replace(_BASE, variants={"super": _SUPER_VARIANT, "ultra": _ULTRA_VARIANT})
+
+NEMOTRON3 = replace(
+    _BASE,
+    variants={
+        "super": _variant("super", "120B-A12B", _SUPER),
+        "ultra": _variant(
+            "ultra",
+            "550B-A55B",
+            _ULTRA,
+            parsers=replace(_BASE.parsers, reasoning=ReasoningGrammar.THINK_TAGS_HEADED),
+        ),
+    },
+)

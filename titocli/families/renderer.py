@@ -13,19 +13,22 @@ from titocli.errors import (
     ConflictingOption,
     ControlTokenInText,
     HistoryRewritten,
-    InvalidMessages,
     UnfitTokenizer,
 )
 from titocli.families.boundary import BoundaryIds, boundary_ids
+from titocli.families.call_ids import CallIds, prints_call_ids, with_functions_ids
 from titocli.families.chat_template import ConversationTemplate, compile_template
+from titocli.families.client_json import spelled_tools
 from titocli.families.control_tokens import ClientText, ControlTokens, client_text
 from titocli.families.encoders import encoder_template
 from titocli.families.family import Family, SuffixBase
+from titocli.families.fitness import refuse_unfit
 from titocli.families.kimi_tools import with_tools_text
-from titocli.families.messages import normalise_appended, normalise_messages
+from titocli.families.messages.reasoning import told_apart
+from titocli.families.suffix_base import suffix_base
 from titocli.families.template_source import TemplateSource, shipped_template
 from titocli.families.tiny import tiny_tokenizer
-from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
+from titocli.jsonvalue import JsonValue, Message, Tool
 from titocli.tokens.breaks import BREAK, without_breaks
 from titocli.tokens.ids import TokenIds, token_ids
 from titocli.tokens.tokenizer import Tokenizer
@@ -54,14 +57,25 @@ class Renderer:
     """
 
     def __init__(
-        self, family: Family, template: ConversationTemplate, tokenizer: Tokenizer | None = None
+        self,
+        family: Family,
+        template: ConversationTemplate,
+        tokenizer: Tokenizer | None = None,
+        *,
+        call_ids: CallIds = CallIds.VERBATIM,
     ) -> None:
         if tokenizer is not None:
             refuse_unfit(family, tokenizer)
         self.family = family
         self.template = template
+        self.call_ids = call_ids
         self._tokenizer = tokenizer
         self._boundary = None if tokenizer is None else boundary_ids(family, tokenizer)
+
+    @property
+    def has_tokenizer(self) -> bool:
+        """Whether it makes ids."""
+        return self._tokenizer is not None
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -86,8 +100,20 @@ class Renderer:
         generation_prompt: bool,
     ) -> str:
         """The rendered conversation; a lone surrogate becomes U+FFFD, for text must have UTF-8."""
-        rendered = self._rendered(messages, tools, kwargs, generation_prompt)
-        return _without_surrogates(rendered)
+        return self._text(self._named(messages), spelled_tools(tools), kwargs, generation_prompt)
+
+    def _named(self, messages: Sequence[Message], generated: Collection[int] = ()) -> Sequence[Message]:
+        renames = self.call_ids is CallIds.FUNCTIONS and prints_call_ids(self.family)
+        return with_functions_ids(messages, generated=generated) if renames else messages
+
+    def _text(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        kwargs: Mapping[str, JsonValue],
+        generation_prompt: bool,
+    ) -> str:
+        return _without_surrogates(self._rendered(messages, tools, kwargs, generation_prompt))
 
     def marked_text(
         self,
@@ -101,11 +127,25 @@ class Renderer:
     ) -> str:
         """As ``text``, with breaks where control tokens that clients supplied stay text.
 
-        ``generated`` are the indices of messages that the engine wrote.  Without a tokenizer, with ``keep``
+        ``generated`` are the indices of messages that the engine wrote: their reasoning was told apart when
+        they were read, so that a ``</think>`` in their content is text.  Without a tokenizer, with ``keep``
         or where nothing has to be kept apart it is the text itself.  Raises ``ControlTokenInText`` where the
         template itself reads such a token, so that its text would be another one.
         """
-        text = self.text(messages, tools=tools, kwargs=kwargs, generation_prompt=generation_prompt)
+        named = self._named(messages, generated)
+        told = [told_apart(message) if at in generated else message for at, message in enumerate(named)]
+        return self._marked(told, spelled_tools(tools), kwargs, generation_prompt, control_tokens, generated)
+
+    def _marked(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        kwargs: Mapping[str, JsonValue],
+        generation_prompt: bool,
+        control_tokens: ControlTokens,
+        generated: Collection[int] = (),
+    ) -> str:
+        text = self._text(messages, tools, kwargs, generation_prompt)
         if control_tokens is ControlTokens.KEEP or self._tokenizer is None:
             return text
         client = self.client_text
@@ -154,9 +194,9 @@ class Renderer:
         start, resumes = self.family.assistant_start, self.family.assistant_resumes
         if start is None:
             return ""
-        if resumes is None:
-            return text[text.rindex(start) :]
-        return text[max(text.rfind(start), text.rfind(resumes)) :]
+        at = text.rfind(start) if resumes is None else max(text.rfind(start), text.rfind(resumes))
+        # A contract that was registered may say a start that its template does not print.
+        return text[at:] if at >= 0 else ""
 
     def suffix(
         self,
@@ -175,19 +215,11 @@ class Renderer:
         Raises ``HistoryRewritten`` when the template does not append, ``UnfitTokenizer`` when the ids of the
         suffix depend on how the text before it is cut.
         """
-        base = self._suffix_base(history)
-        # The tools stand in the head of the prompt, outside every suffix, unless real history is compared.
-        shown = tools if self.family.suffix_base is SuffixBase.REAL_HISTORY else ()
-        before = self.marked_text(
-            base, tools=shown, kwargs=kwargs, generation_prompt=False, control_tokens=control_tokens
-        )
-        after = self.marked_text(
-            [*base, *appended],
-            tools=shown,
-            kwargs=kwargs,
-            generation_prompt=True,
-            control_tokens=control_tokens,
-        )
+        base = suffix_base(self.family, history)
+        new = self._named([*history, *appended], {len(history) - 1})[len(history) :]
+        shown = spelled_tools(tools) if self._suffix_needs_tools else ()
+        before = self._marked(base, shown, kwargs, False, control_tokens)
+        after = self._marked([*base, *new], shown, kwargs, True, control_tokens)
         if not after.startswith(before):
             roles = ", ".join(str(message.get("role")) for message in appended) or "nothing"
             raise HistoryRewritten(
@@ -198,16 +230,11 @@ class Renderer:
         renders = 2 + (BREAK in before) + (BREAK in after)
         return self._suffix_of(before, after[len(before) :], renders=renders)
 
-    def _suffix_base(self, history: Sequence[Message]) -> list[Message]:
-        if self.family.suffix_base is SuffixBase.REAL_HISTORY:
-            return normalise_messages(self.family, history)
-        # One space of reasoning: enough for every template to print its think block.
-        assistant = {"role": "assistant", "content": "", "reasoning_content": " "}
-        calls = _readable_calls(self.family, history[-1:])
-        media = _media_parts(history)
-        pictures: list[Message] = [{"role": "user", "content": media}] if media else []
-        closing: Message = {**assistant, "tool_calls": calls} if calls else assistant
-        return [{"role": "system", "content": "synthetic"}, *pictures, closing]
+    @property
+    def _suffix_needs_tools(self) -> bool:
+        """Whether more than the head of the prompt, which is outside every suffix, depends on tools."""
+        by_tools = self.template.source.for_tools is not None
+        return by_tools or self.family.suffix_base is SuffixBase.REAL_HISTORY
 
     def _suffix_of(self, before: str, marked: str, *, renders: int) -> Suffix:
         text = without_breaks(marked)
@@ -237,41 +264,19 @@ class Renderer:
         return whole[len(known) :]
 
 
-def _readable_calls(family: Family, last: Sequence[Message]) -> JsonValue:
-    try:
-        return normalise_appended(family, last, first=0)[0].get("tool_calls") if last else None
-    except InvalidMessages:
-        # The model wrote arguments that are no JSON; no template reads them from here.
-        return None
-
-
-def _media_parts(history: Sequence[Message]) -> list[JsonObject]:
-    lists = (message.get("content") for message in history)
-    parts = (part for content in lists if isinstance(content, list | tuple) for part in content)
-    return [part for part in parts if isinstance(part, Mapping) and part.get("type", "text") != "text"]
-
-
-def refuse_unfit(family: Family, tokenizer: Tokenizer) -> None:
-    """Raise ``UnfitTokenizer`` for a tokenizer without the family's tokens, naming them."""
-    missing = [token for token in family.required_tokens if tokenizer.token_id(token) is None]
-    if missing:
-        raise UnfitTokenizer(
-            f"tokenizer {tokenizer.source} does not belong to family {family.name!r}: "
-            f"it lacks {', '.join(missing)}",
-            hint="give the tokenizer of one of the family's checkpoints (titocli families show)",
-            details={"missing_tokens": missing, "family": family.name},
-        )
-
-
 def family_renderer(
-    family: Family, tokenizer: Tokenizer | None = None, source: TemplateSource | None = None
+    family: Family,
+    tokenizer: Tokenizer | None = None,
+    source: TemplateSource | None = None,
+    *,
+    call_ids: CallIds = CallIds.VERBATIM,
 ) -> Renderer:
     """A renderer by the family's shipped template or encoder, or by ``source`` where that is given.
 
     Families without a template of their own (``default``) need a ``source``.
     """
     if source is None and family.encoder is not None:
-        return Renderer(family, encoder_template(family.encoder), tokenizer)
+        return Renderer(family, encoder_template(family.encoder), tokenizer, call_ids=call_ids)
     if source is None:
         if family.template is None:
             raise ConflictingOption(
@@ -279,7 +284,7 @@ def family_renderer(
                 hint="give the checkpoint's with --template, or a --tokenizer directory that has one",
             )
         source = shipped_template(family.template)
-    return Renderer(family, compile_template(source), tokenizer)
+    return Renderer(family, compile_template(source), tokenizer, call_ids=call_ids)
 
 
 def _without_surrogates(text: str) -> str:

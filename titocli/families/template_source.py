@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
-from titocli.errors import InvalidJson, UnreadableFile
+from titocli.errors import InvalidJson, UnknownName, UnreadableFile
+
+_DEFAULT = "default"
+_WITH_TOOLS = "tool_use"
 
 
 @dataclass(frozen=True)
 class TemplateSource:
-    """A template's text and the name that errors show (a file name or a path)."""
+    """A template's text and the name that errors show (a file name or a path).
+
+    ``for_tools`` is the template that takes its place where there are tools.
+    """
 
     name: str
     text: str
+    for_tools: TemplateSource | None = None
 
     @cached_property
     def sha256(self) -> str:
@@ -50,7 +57,7 @@ def _templates_folder() -> Path:
 
 
 def shipped_template(name: str) -> TemplateSource:
-    """A template of ``templates/`` by its file name."""
+    """A template of ``templates/`` by its file name, or that of a registered family by its whole path."""
     return TemplateSource(name, read_text(_templates_folder() / name))
 
 
@@ -59,20 +66,27 @@ def template_from_file(path: Path) -> TemplateSource:
     return TemplateSource(str(path), read_text(path))
 
 
-def template_from_checkpoint(folder: Path) -> TemplateSource:
-    """A checkpoint's own template: ``chat_template.jinja``, else the one in its tokenizer config."""
-    own = folder / "chat_template.jinja"
+def template_from_checkpoint(folder: Path, name: str | None = None) -> TemplateSource:
+    """A checkpoint's own template: ``chat_template.jinja``, else the one in its tokenizer config.
+
+    A config may hold several: ``name`` picks one of them, the file is ``default``.  Without a name
+    ``default`` is taken, and ``tool_use`` beside it, where there is one, for conversations with tools.
+    Raises ``UnreadableFile`` where there is no template, ``UnknownName`` for a name that none has.
+    """
+    own, config = folder / "chat_template.jinja", folder / "tokenizer_config.json"
     if own.is_file():
-        return template_from_file(own)
-    config = folder / "tokenizer_config.json"
-    if config.is_file():
-        text = _template_of_config(_read_config(config))
-        if text is not None:
-            return TemplateSource(str(config), text)
-    raise UnreadableFile(
-        f"{folder} has no chat template",
-        hint="expected chat_template.jinja, or chat_template in tokenizer_config.json",
-    )
+        named = {_DEFAULT: template_from_file(own)}
+    else:
+        named = _templates_of_config(config) if config.is_file() else {}
+    if not named:
+        raise UnreadableFile(
+            f"{folder} has no chat template",
+            hint=f"expected {own.name}, or chat_template in {config.name}",
+        )
+    chosen = named.get(name or _DEFAULT)
+    if chosen is None:
+        raise UnknownName.among("template name", name or _DEFAULT, named)
+    return chosen if name else replace(chosen, for_tools=named.get(_WITH_TOOLS))
 
 
 def _read_config(path: Path) -> dict[str, object]:
@@ -85,15 +99,16 @@ def _read_config(path: Path) -> dict[str, object]:
     return config
 
 
-def _template_of_config(config: dict[str, object]) -> str | None:
-    template = config.get("chat_template")
+def _templates_of_config(path: Path) -> dict[str, TemplateSource]:
+    template = _read_config(path).get("chat_template")
     if isinstance(template, str):
-        return template
-    if not isinstance(template, list):
-        return None
-    named = {entry.get("name"): entry.get("template") for entry in template if isinstance(entry, dict)}
-    default = named.get("default")
-    return default if isinstance(default, str) else None
+        return {_DEFAULT: TemplateSource(str(path), template)}
+    entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []
+    return {
+        str(entry.get("name")): TemplateSource(f"{path} (template {entry.get('name')})", entry["template"])
+        for entry in entries
+        if isinstance(entry.get("template"), str)
+    }
 
 
 __all__ = [

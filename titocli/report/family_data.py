@@ -5,6 +5,7 @@ from __future__ import annotations
 from titocli.families.encoders import encoder_template
 from titocli.families.family import Boundary, Family, Glue, Trim
 from titocli.families.template_source import shipped_template
+from titocli.families.thinking import THINKING_NAMES, own_thinking_name
 from titocli.jsonvalue import JsonObject
 
 
@@ -31,10 +32,8 @@ def _contract_data(family: Family) -> JsonObject:
         "pinned_kwargs": {name: list(values) for name, values in family.pinned_kwargs.items()},
         "turn_kwargs": {name: list(values) for name, values in family.turn_kwargs.items()},
         "refused_kwargs": dict(family.refused_kwargs),
-        "kwarg_aliases": {
-            name: {"kwarg": alias.kwarg, "values": dict(alias.values)}
-            for name, alias in family.kwarg_aliases.items()
-        },
+        "kwarg_aliases": _kwarg_aliases(family),
+        "effort_numbers": [list(numbers) for numbers in family.effort_numbers],
         "append_roles": [role.value for role in family.append_roles],
         "tool_runs": family.tool_runs.value,
         "content_parts": list(family.content_parts),
@@ -53,6 +52,16 @@ def _contract_data(family: Family) -> JsonObject:
         "comparator_trailing": list(family.comparator_trailing),
         "comparator_specials": list(family.comparator_specials),
         "deviations": [{"what": deviation.what, "why": deviation.why} for deviation in family.deviations],
+    }
+
+
+def _kwarg_aliases(family: Family) -> JsonObject:
+    """The other names of thinking, each with its own words for values."""
+    own = own_thinking_name(family)
+    if own is None:
+        return {}
+    return {
+        name: {"kwarg": own, "values": dict(words)} for name, words in THINKING_NAMES.items() if name != own
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from titocli.jsonvalue import JsonObject
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _TOOL_RUNS = {
     "any": "appended as they come",
-    "complete": "appended once a run answers every call, for the template puts it in the order of the calls",
+    "complete": "appended once a run answers every call, for the template writes a run as one piece",
 }
 
 
@@ -36,7 +37,7 @@ def draw_families(families: Sequence[JsonObject]) -> Drawing:
                 str(family["name"]),
                 str(family["summary"]),
                 ", ".join(_variant_names(family)),
-                _template_name(family),
+                Path(_template_name(family)).name,
                 str(family["origin"]),
             )
         console.print(table)
@@ -105,6 +106,8 @@ def _sections(family: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
     )
     yield "pinned kwargs", _choices(family["pinned_kwargs"])
     yield "turn kwargs", _choices(family["turn_kwargs"])
+    yield "kwarg names", [_alias(name, meant) for name, meant in family["kwarg_aliases"].items()]
+    yield "effort numbers", [_range(least, most) for least, most in family["effort_numbers"]]
     yield "refused kwargs", [f"{name}: {reason}" for name, reason in family["refused_kwargs"].items()]
     yield "append roles", [", ".join(family["append_roles"])]
     yield "tool results", [_TOOL_RUNS[family["tool_runs"]]]
@@ -136,6 +139,15 @@ def _short(sha256: str | None) -> str:
 
 def _choices(kwargs: Mapping[str, Sequence[Any]]) -> list[str]:
     return [f"{name}: {', '.join(map(json.dumps, values)) or 'any'}" for name, values in kwargs.items()]
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:g} to {most:g}" + (", whole" if isinstance(least, int) else "")
+
+
+def _alias(name: str, meant: Mapping[str, Any]) -> str:
+    words = ", ".join(f"{word} is {json.dumps(value)}" for word, value in meant["values"].items())
+    return f"{name}: {meant['kwarg']}" + (f" ({words})" if words else "")
 
 
 def _boundary(rule: Mapping[str, Any]) -> str:

@@ -1,21 +1,24 @@
-"""The ASGI application: which path is answered by what."""
+"""The ASGI application: which path is answered by what.
+
+There is no proxy: a path that is not here is a 404, and nothing of an engine can be reached through it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
+from uuid import uuid4
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from titocli.errors import TitoError
-from titocli.jsonvalue import JsonValue
-from titocli.server import chat, lifecycle, operations, sample_routes
-from titocli.server.http import error_response, json_response
+from titocli.errors import MethodNotAllowed, TitoError, UnknownPath
+from titocli.server import chat, lifecycle, messages, operations, sample_routes
+from titocli.server.http import anthropic_error_response, error_response, json_response
 from titocli.server.state import SessionServer
+from titocli.wire import anthropic_errors
 
 Answer = Callable[[SessionServer, Request], Awaitable[Response]]
 
@@ -23,44 +26,89 @@ _SESSION = "/sessions/{session_id:str}"
 #: Every path with its methods and what answers it.
 ROUTES: tuple[tuple[str, tuple[str, ...], Answer], ...] = (
     ("/health", ("GET",), operations.health),
+    ("/ready", ("GET",), operations.ready),
+    ("/openapi.json", ("GET",), operations.openapi),
+    ("/sessions", ("GET",), lifecycle.index),
     ("/sessions", ("POST",), lifecycle.create),
     (_SESSION, ("GET",), lifecycle.show),
     (_SESSION, ("DELETE",), lifecycle.delete),
+    (f"{_SESSION}/abort", ("POST",), lifecycle.abort),
+    (f"{_SESSION}/v1/models", ("GET",), chat.models),
     (f"{_SESSION}/v1/chat/completions", ("POST",), chat.chat),
+    (f"{_SESSION}/v1/messages", ("POST",), messages.messages),
+    (f"{_SESSION}/v1/messages/count_tokens", ("POST",), messages.count_tokens),
     (f"{_SESSION}/samples", ("GET", "POST"), sample_routes.samples),
 )
+#: Answered without an API key: whoever watches the server has none.
+_OPEN_PATHS = ("/health", "/ready")
+_METHOD_NOT_ALLOWED, _CLIENT_GONE = 405, 499
 
 
 def create_app(server: SessionServer) -> Starlette:
     """The application; the engine is started and closed by whoever runs it."""
     return Starlette(
         routes=[
-            Route(path, _bound(answer, server), methods=list(methods)) for path, methods, answer in ROUTES
+            Route(path, _guarded(answer, server), methods=list(methods)) for path, methods, answer in ROUTES
         ],
-        exception_handlers={TitoError: _on_tito_error, HTTPException: _on_http_error},
+        exception_handlers={
+            TitoError: _on_tito_error,
+            HTTPException: _on_http_error,
+            ClientDisconnect: _on_disconnect,
+            Exception: _on_fault,
+        },
     )
 
 
-def _bound(answer: Answer, server: SessionServer) -> Callable[[Request], Awaitable[Response]]:
-    return partial(answer, server)
+def _guarded(answer: Answer, server: SessionServer) -> Callable[[Request], Awaitable[Response]]:
+    async def answered(request: Request) -> Response:
+        if server.api_key is not None and request.url.path not in _OPEN_PATHS:
+            try:
+                server.api_key.require(request.headers)
+            except TitoError as error:
+                return _in_shape(request, error)
+        return await answer(server, request)
+
+    return answered
 
 
-async def _on_tito_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, TitoError)  # noqa: S101 - registered for this class alone
+def _in_shape(request: Request, error: TitoError) -> Response:
+    """An error in the format of the path that was asked."""
+    if _is_anthropics(request):
+        return anthropic_error_response(error, f"req_{uuid4().hex}")
     return error_response(error)
 
 
-async def _on_http_error(_: Request, error: Exception) -> Response:
+def _is_anthropics(request: Request) -> bool:
+    return "/v1/messages" in request.url.path
+
+
+async def _on_tito_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TitoError)  # noqa: S101 - registered for this class alone
+    return _in_shape(request, error)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
-    body: JsonValue = {
-        "error": {
-            "message": error.detail,
-            "type": "invalid_request_error",
-            "code": "http_error",
-            "param": None,
-        }
-    }
-    return json_response(body, status=error.status_code)
+    if error.status_code == _METHOD_NOT_ALLOWED:
+        refused: TitoError = MethodNotAllowed(f"this path does not answer {request.method[:20]}")
+    else:
+        refused = UnknownPath("this server has no such path", hint="GET /openapi.json lists all paths")
+    response = _in_shape(request, refused)
+    response.headers.update(error.headers or {})
+    return response
 
 
-__all__ = ["create_app"]
+async def _on_disconnect(_: Request, __: Exception) -> Response:
+    return Response(status_code=_CLIENT_GONE)  # nobody reads it
+
+
+async def _on_fault(request: Request, _: Exception) -> Response:
+    """A fault of the server itself; the traceback is in its log."""
+    if _is_anthropics(request):
+        told = anthropic_errors.plain_error_body(500, "the server failed", request_id=f"req_{uuid4().hex}")
+        return json_response(told, status=500)
+    fault = {"message": "the server failed", "type": "server_error", "code": "internal_error", "param": None}
+    return json_response({"error": fault}, status=500)
+
+
+__all__ = ["ROUTES", "create_app"]

@@ -3,46 +3,78 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Executor
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from titocli.errors import InvalidJson, SessionError, TitoError, UnsupportedRequest
+from titocli.errors import (
+    BodyTooLarge,
+    IdempotencyConflict,
+    InvalidApiKey,
+    InvalidJson,
+    ServerDraining,
+    SessionError,
+    TitoError,
+)
+from titocli.families.client_json import read_json
 from titocli.jsonvalue import JsonObject, JsonValue
+from titocli.server.drain import RETRY_AFTER_SECONDS
+from titocli.wire import anthropic_errors
 from titocli.wire.openai_reply import error_body
 
 #: Bytes of one request body.  Agent histories reach megabytes.
 MAX_BODY_BYTES = 256 * 1024 * 1024
 #: Bytes from which on a body is parsed off the event loop.
 _LARGE_BODY_BYTES = 256 * 1024
+#: Bytes of a body over the limit that are read and dropped before the connection is closed.
+_DROPPED_BYTES = 64 * 1024 * 1024
 
 
-class BodyTooLarge(UnsupportedRequest):
-    """A request body over the limit."""
-
-    code = "body_too_large"
-    http_status = 413
-
-
-async def read_object(request: Request) -> JsonObject:
+async def read_object(request: Request, max_bytes: int = MAX_BODY_BYTES) -> JsonObject:
     """The request body as a JSON object; an empty body is ``{}``."""
-    body = bytearray()
+    return await parse_object(await read_body(request, max_bytes))
+
+
+async def read_body(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytes:
+    """The request body.
+
+    Raises ``BodyTooLarge``; the rest of the body is then read and dropped, for a client that is still
+    sending would see a broken connection and not the answer.
+    """
+    chunks, size = list[bytes](), 0
     async for chunk in request.stream():
-        body.extend(chunk)
-        if len(body) > MAX_BODY_BYTES:
-            raise BodyTooLarge(f"the request body has more than {MAX_BODY_BYTES} bytes")
+        size += len(chunk)
+        if size <= max_bytes:
+            chunks.append(chunk)
+        elif size > max_bytes + _DROPPED_BYTES:
+            break
+    if size > max_bytes:
+        raise BodyTooLarge(
+            f"the request body has more than {max_bytes} bytes",
+            hint="send less, or raise the server's limit",
+            details={"max_bytes": max_bytes},
+        )
+    return b"".join(chunks)
+
+
+async def parse_object(body: bytes, parser: Executor | None = None) -> JsonObject:
+    """A body as a JSON object; an empty one is ``{}``.
+
+    Large bodies are parsed off the event loop, by ``parser`` where one is given.
+    """
     if len(body) > _LARGE_BODY_BYTES:
-        return await asyncio.to_thread(_parse_object, bytes(body))
-    return _parse_object(bytes(body)) if body else {}
+        return await asyncio.get_running_loop().run_in_executor(parser, _parse_object, body)
+    return _parse_object(body) if body else {}
 
 
 def _parse_object(body: bytes) -> JsonObject:
     try:
-        parsed: JsonValue = msgspec.json.decode(body)
+        parsed = read_json(body)
     except RecursionError as error:
         raise InvalidJson("the request body is nested too deeply") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InvalidJson(f"the request body is not JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise InvalidJson("the request body must be a JSON object")
@@ -56,13 +88,48 @@ def json_response(body: JsonValue, *, status: int = 200, headers: dict[str, str]
     )
 
 
+def encoded(body: JsonValue) -> bytes:
+    """Compact UTF-8 JSON; NaN and infinities become null."""
+    return msgspec.json.encode(body)
+
+
 def error_response(error: TitoError) -> Response:
-    """An error as a response.
+    """An error as a response, in OpenAI's shape."""
+    return json_response(error_body(error), status=error.http_status, headers=error_headers(error))
 
-    The OpenAI client retries 409 on its own; ``x-should-retry`` tells it that a session error will not heal.
+
+def anthropic_error_response(error: TitoError, request_id: str) -> Response:
+    """An error as a response, in Anthropic's shape."""
+    return json_response(
+        anthropic_errors.error_body(error, request_id=request_id),
+        status=anthropic_errors.error_status(error.http_status),
+        headers={**error_headers(error), "request-id": request_id},
+    )
+
+
+def error_headers(error: TitoError) -> dict[str, str]:
+    """What a client should know beside the body.
+
+    The OpenAI and Anthropic clients retry 409 on their own; ``x-should-retry`` tells them that a session
+    error will not heal.
     """
-    headers = {"x-should-retry": "false"} if isinstance(error, SessionError) else None
-    return json_response(error_body(error), status=error.http_status, headers=headers)
+    if isinstance(error, SessionError | IdempotencyConflict):
+        return {"x-should-retry": "false"}
+    if isinstance(error, ServerDraining):
+        return {"retry-after": str(RETRY_AFTER_SECONDS)}
+    if isinstance(error, InvalidApiKey):
+        return {"www-authenticate": "Bearer"}
+    return {}
 
 
-__all__ = ["MAX_BODY_BYTES", "error_response", "json_response", "read_object"]
+__all__ = [
+    "MAX_BODY_BYTES",
+    "anthropic_error_response",
+    "encoded",
+    "error_headers",
+    "error_response",
+    "json_response",
+    "parse_object",
+    "read_body",
+    "read_object",
+]

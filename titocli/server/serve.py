@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +15,15 @@ from pathlib import Path
 import uvicorn
 import uvloop
 
-from titocli.errors import ConflictingOption, TitoError
+from titocli.errors import ConflictingOption, ServerDraining, TitoError
 from titocli.jsonvalue import JsonObject
 from titocli.server.app import create_app
+from titocli.server.registry import SessionRegistry
 from titocli.server.state import SessionServer
 
 #: Seconds that turns in flight get after the first SIGTERM.
 DRAIN_SECONDS = 30
+_POLL_SECONDS = 0.05
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -48,7 +51,14 @@ def base_url(listener: socket.socket) -> str:
 
 def ready_document(url: str) -> JsonObject:
     """What a ready file says."""
-    return {"url": url, "openai_base_url": f"{url}/sessions/{{session_id}}/v1", "pid": os.getpid()}
+    base = f"{url}/sessions/{{session_id}}"
+    return {
+        "url": url,
+        "openai_base_url": f"{base}/v1",
+        "anthropic_base_url": base,
+        "pid": os.getpid(),
+        "workers": [{"url": url, "pid": os.getpid()}],
+    }
 
 
 def write_atomically(path: Path, document: JsonObject) -> None:
@@ -59,15 +69,18 @@ def write_atomically(path: Path, document: JsonObject) -> None:
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """A uvicorn server that tells when it accepts requests, and returns after a signal.
+    """A uvicorn server that tells when it accepts requests, drains on a signal, and returns.
 
     uvicorn's own raises the signal again when it is done, which would end the process before the engine is
-    stopped and with another exit code than 0.
+    stopped and with another exit code than 0.  It also closes its port at once; here clients are answered
+    (503 for new turns) until the turns under way have ended.
     """
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, server: SessionServer, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._server = server
         self._on_ready = on_ready
+        self._draining: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -79,14 +92,31 @@ class _AnnouncingServer(uvicorn.Server):
         loop = asyncio.get_running_loop()
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in before:
-            # uvicorn ends at once on a second SIGINT; here on a second SIGTERM too.
-            loop.add_signal_handler(number, self.handle_exit, signal.SIGINT, None)
+            loop.add_signal_handler(number, self.signalled)
         try:
             yield
         finally:
             for number, handler in before.items():
                 loop.remove_signal_handler(number)
                 signal.signal(number, handler)
+
+    def signalled(self) -> None:
+        """The first signal drains, the second cancels what is under way, the third waits for nothing."""
+        if self._draining is None:
+            self._server.drain.begin()
+            self._draining = asyncio.ensure_future(self._drain())
+            return
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        for live in self._server.registry:
+            for flight in live.flights:
+                flight.cancel(ServerDraining("the server ended before this turn did", hint="send it again"))
+
+    async def _drain(self) -> None:
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while self._server.registry.turns_under_way and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
+        self.should_exit = True
 
 
 def serve(
@@ -98,9 +128,9 @@ def serve(
 ) -> None:
     """Start the engine and serve until SIGTERM or Ctrl-C.
 
-    Then turns in flight finish, new connections are refused and the engine is closed; a second signal ends
-    at once.  Raises the engine's error when it does not start, and what ``watch`` raises, which is called
-    every second and says that the engine has died.
+    Then turns under way finish (in ``DRAIN_SECONDS``), new ones are refused with 503, and the engine is
+    closed; a second signal cancels them.  Raises the engine's error when it does not start, and what
+    ``watch`` raises, which is called every second and says that the engine has died.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(server, listener, on_ready, watch))
@@ -120,8 +150,9 @@ async def _serve(
         lifespan="off",
     )
     await server.engine.start()
-    http = _AnnouncingServer(config, on_ready)
-    watching = asyncio.ensure_future(_watch(http, watch))
+    await server.warm()
+    http = _AnnouncingServer(config, server, on_ready)
+    watching = asyncio.ensure_future(_watch(http, server.registry, watch))
     try:
         await http.serve(sockets=[listener])
         if watching.done():
@@ -129,13 +160,17 @@ async def _serve(
     finally:
         watching.cancel()
         await server.engine.aclose()
-        server.workers.shutdown(wait=False, cancel_futures=True)
+        for threads in (server.workers, server.parser):
+            threads.shutdown(wait=False, cancel_futures=True)
+        server.samples.workers.shutdown(wait=False, cancel_futures=True)
 
 
-async def _watch(http: uvicorn.Server, watch: Callable[[], None]) -> None:
+async def _watch(http: uvicorn.Server, registry: SessionRegistry, watch: Callable[[], None]) -> None:
+    """Once a second: is the engine alive, and which sessions have expired."""
     try:
         while True:
             watch()
+            registry.expire()
             await asyncio.sleep(1.0)
     except TitoError:
         http.should_exit = True

@@ -1,6 +1,6 @@
 """The two history policies over one tree: where a request attaches, and what a commit must still find.
 
-Both are pure functions of the tree, the head (the last committed turn) and the request's digests.
+Both are pure functions of the tree, the head (the last committed turn) and what the request replays.
 
 ===========  =======================================  ===================================================
 policy       attaches to                              refuses
@@ -15,10 +15,10 @@ policy       attaches to                              refuses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 
 from titocli.errors import RollbackTooDeep, StaleCommit, TruncatedPath
+from titocli.session.path_index import Replayed
 from titocli.session.tree import SessionTree
 
 
@@ -33,21 +33,18 @@ class HistoryPolicy(StrEnum):
 MAX_ROLLBACK = 1
 
 
-def attach(
-    policy: HistoryPolicy, tree: SessionTree, head: int | None, digests: Sequence[bytes]
-) -> int | None:
+def attach(policy: HistoryPolicy, tree: SessionTree, head: int | None, replayed: Replayed) -> int | None:
     """The turn that a request continues, None for a new root.
 
-    ``digests[i]`` identifies the request's first ``i + 1`` messages.  Raises ``RollbackTooDeep`` or
-    ``TruncatedPath``.
+    Raises ``RollbackTooDeep`` or ``TruncatedPath``.
     """
     if policy is HistoryPolicy.LINEAR:
-        return _attach_linear(tree, head, digests)
-    return _attach_tree(tree, digests)
+        return _attach_linear(tree, head, replayed)
+    return _attach_tree(tree, replayed)
 
 
-def _attach_tree(tree: SessionTree, digests: Sequence[bytes]) -> int | None:
-    found = next((turn for digest in reversed(digests) if (turn := tree.find(digest)) is not None), None)
+def _attach_tree(tree: SessionTree, replayed: Replayed) -> int | None:
+    found = replayed.deepest()
     if found is not None and tree[found].truncated:
         raise TruncatedPath(
             f"turn {found} ended at its length limit and cannot be extended",
@@ -57,16 +54,20 @@ def _attach_tree(tree: SessionTree, digests: Sequence[bytes]) -> int | None:
     return found
 
 
-def _attach_linear(tree: SessionTree, head: int | None, digests: Sequence[bytes]) -> int | None:
-    replayed = set(digests)
+def _attach_linear(tree: SessionTree, head: int | None, replayed: Replayed) -> int | None:
     path = tree.path(head)
-    kept = [turn for turn in path if turn.digest in replayed]
+    kept = [turn for turn in path if replayed.covers(turn.id)]
     discarded = len(path) - len(kept)
     if discarded > MAX_ROLLBACK:
         raise RollbackTooDeep(
             f"the request discards {discarded} turns; a linear session can retry only the last one",
             hint="replay the stored messages, or use --history tree",
-            details={"discarded": discarded, "stored_turns": len(path), "request_messages": len(digests)},
+            details={
+                "discarded": discarded,
+                "stored_turns": len(path),
+                "stored_messages": path[-1].message_count,
+                "request_messages": replayed.message_count,
+            },
         )
     return kept[-1].id if kept else None
 

@@ -6,74 +6,42 @@ re-checks and appends.  An illegal request raises and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
-from titocli.errors import RoleNotAppendable, SessionLimit
+from titocli.errors import RoleNotAppendable
 from titocli.families.control_tokens import ControlTokens
 from titocli.families.messages import message_list, normalise_appended, normalise_messages
 from titocli.families.renderer import Renderer
 from titocli.jsonvalue import JsonValue, Message, Tool
-from titocli.session.arguments import TurnArguments, TurnRequest, resolve_arguments
-from titocli.session.generation import Completion, GenerateRequest
+from titocli.session.arguments import (
+    CallArguments,
+    TurnArguments,
+    TurnRequest,
+    default_kwargs,
+    resolve_arguments,
+)
+from titocli.session.generation import Completion, ReplayOutputs, ReplayRequest
 from titocli.session.history import HistoryPolicy, attach, refuse_stale
-from titocli.session.matching import ROOT_DIGEST, extend_digest, prefix_digests
-from titocli.session.tool_runs import refuse_incomplete_run
+from titocli.session.limits import SessionLimits, new_tokens
+from titocli.session.matching import LOOSE_TOOL_CALL, STRICT, Matcher
+from titocli.session.options import SessionOptions, SessionPurpose
+from titocli.session.path_index import path_index
+from titocli.session.plan import Plan, Work
+from titocli.session.tool_results import refuse_open_assistant, refuse_stray_results
+from titocli.session.tool_runs import refuse_incomplete_run, refuse_unanswered_calls
 from titocli.session.tree import SessionTree, Turn
 from titocli.tokens.breaks import BREAK, without_breaks
-from titocli.tokens.ids import TokenIds
-
-#: Turns of one session.
-MAX_TURNS = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What planning a turn cost, counted: the same on every machine."""
-
-    template_renders: int
-    encoded_bytes: int
-    copied_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A turn that may be generated: where it attaches, its arguments, its exact prompt ids.
-
-    ``messages`` is the whole conversation in its stored spelling, ``appended`` the part that is new.
-    ``head`` is the session's head when the plan was made.
-    """
-
-    parent: int | None
-    head: int | None
-    messages: tuple[Message, ...]
-    appended: tuple[Message, ...]
-    arguments: TurnArguments
-    trim: int
-    prompt_delta: TokenIds
-    prompt_ids: TokenIds
-    generation_prompt: str
-    work: Work
-
-    def request(self, *, request_id: str, session_id: str) -> GenerateRequest:
-        """What to ask the engine for."""
-        return GenerateRequest(
-            request_id=request_id,
-            session_id=session_id,
-            prompt_ids=self.prompt_ids,
-            generation_prompt=self.generation_prompt,
-            messages=self.messages,
-            tools=self.arguments.tools,
-            template_kwargs=self.arguments.template_kwargs,
-            options=self.arguments.options,
-        )
 
 
 class Session:
     """The turns of one rollout and the rules by which it grows.
 
-    ``control_tokens`` says what becomes of control tokens that a client's text spells.
-    Not thread-safe: callers serialise ``plan`` and ``commit`` of one session.
+    ``control_tokens`` says what becomes of control tokens that a client's text spells; ``replay`` which
+    replay data the engine is asked for (none in an evaluation session).  Raises what ``default_kwargs``
+    raises.
+    Not thread-safe: callers serialise ``plan``, ``generating`` and ``commit`` of one session.
     """
 
     def __init__(
@@ -82,37 +50,86 @@ class Session:
         policy: HistoryPolicy,
         *,
         launch_kwargs: Mapping[str, JsonValue] | None = None,
-        max_turns: int = MAX_TURNS,
         control_tokens: ControlTokens = ControlTokens.TEXT,
+        matcher: Matcher = STRICT,
+        options: SessionOptions | None = None,
+        limits: SessionLimits | None = None,
+        replay: ReplayOutputs | None = None,
     ) -> None:
         self.renderer = renderer
         self.policy = policy
         self.control_tokens = control_tokens
+        self.matcher = matcher
+        self.options = options or SessionOptions()
+        self.limits = limits or SessionLimits()
         self.tree = SessionTree()
         self.head: int | None = None
-        self._launch_kwargs = dict(launch_kwargs or {})
-        self._max_turns = max_turns
+        self._kwargs = default_kwargs(renderer.family, launch_kwargs or {}, self.options.template_kwargs)
+        self._replay = replay if self.options.purpose is not SessionPurpose.EVALUATION else None
+        by_text = path_index(matcher)
+        # A format that carries the value of arguments alone cannot replay their spelling.
+        by_value = path_index(LOOSE_TOOL_CALL) if matcher is STRICT else by_text
+        self._indexes = {CallArguments.TEXT: by_text, CallArguments.VALUE: by_value}
+        self._in_flight: set[Plan] = set()
+        self._stored_tokens = 0
+        self._reserved_tokens = 0
 
     def plan(self, request: TurnRequest) -> Plan:
         """Decide where a request attaches and what the engine will read; changes nothing."""
         self._refuse_full()
-        family = self.renderer.family
         messages = message_list(request.messages)
-        parent = attach(self.policy, self.tree, self.head, list(prefix_digests(ROOT_DIGEST, messages)))
+        replayed = self._indexes[request.call_arguments].replayed(messages)
+        parent = attach(self.policy, self.tree, self.head, replayed)
         recorded = None if parent is None else self.tree[parent].arguments
-        arguments = resolve_arguments(family, self._launch_kwargs, recorded, request)
+        arguments = resolve_arguments(self.renderer.family, self._kwargs, recorded, request, self.options)
         if parent is None:
-            return self._plan_root(messages, arguments)
-        # What is replayed was accepted before; only the new messages are looked at.
-        return self._plan_append(parent, messages[self.tree[parent].message_count :], arguments)
+            plan = self._plan_root(messages, arguments)
+        else:
+            # What is replayed was accepted before; only the new messages are looked at.
+            plan = self._plan_append(parent, messages[self.tree[parent].message_count :], arguments)
+        self.limits.refuse_context(plan)
+        self.limits.refuse_tokens(plan, taken=self._stored_tokens + self._reserved_tokens)
+        return self._with_replay(plan)
+
+    @contextmanager
+    def generating(self, plan: Plan) -> Iterator[None]:
+        """Count ``plan`` against the limits while the engine works on it, until it commits or the block ends.
+
+        Raises ``SessionLimit`` where other plans have begun since this one was made and took its place.
+        """
+        self._refuse_full()
+        self.limits.refuse_tokens(plan, taken=self._stored_tokens + self._reserved_tokens)
+        self._in_flight.add(plan)
+        self._reserved_tokens += new_tokens(plan)
+        try:
+            yield
+        finally:
+            self._release(plan)
+
+    @property
+    def in_flight(self) -> int:
+        """How many generations are under way."""
+        return len(self._in_flight)
+
+    @property
+    def stored_tokens(self) -> int:
+        """The ids that the committed turns of all branches store."""
+        return self._stored_tokens
+
+    def _release(self, plan: Plan) -> None:
+        if plan in self._in_flight:
+            self._in_flight.remove(plan)
+            self._reserved_tokens -= new_tokens(plan)
 
     def _refuse_full(self) -> None:
-        if len(self.tree) >= self._max_turns:
-            raise SessionLimit(
-                f"this session has reached its limit of {self._max_turns} turns",
-                hint="start a new session",
-                details={"max_turns": self._max_turns},
-            )
+        self.limits.refuse_turn(len(self.tree), in_flight=len(self._in_flight))
+
+    def _with_replay(self, plan: Plan) -> Plan:
+        if self._replay is None or not self._replay.kinds:
+            return plan
+        checkpoint = 0 if plan.parent is None else self.tree[plan.parent].token_count
+        start = self._replay.start(checkpoint)
+        return replace(plan, replay=ReplayRequest(outputs=self._replay, start=start))
 
     def _refuse_roles(self, appended: Sequence[Message], *, first: int) -> None:
         allowed = self.renderer.family.append_roles
@@ -133,6 +150,9 @@ class Session:
 
     def _plan_root(self, messages: Sequence[Message], arguments: TurnArguments) -> Plan:
         normal = normalise_messages(self.renderer.family, messages)
+        refuse_open_assistant(normal, first=0)
+        refuse_stray_results((), normal, first=0)
+        refuse_unanswered_calls(self.renderer.family, normal)
         self._refuse_control_tokens(normal, arguments.tools, first=0)
         marked = self.renderer.marked_text(
             normal,
@@ -161,9 +181,12 @@ class Session:
         first = self.tree[parent].message_count
         normal = normalise_appended(self.renderer.family, appended, first=first)
         self._refuse_roles(normal, first=first)
+        refuse_open_assistant(normal, first=first)
         self._refuse_control_tokens(normal, (), first=first)
         history = self.tree.messages(parent)
+        refuse_stray_results(history, normal, first=first)
         refuse_incomplete_run(self.renderer.family, history, normal)
+        refuse_unanswered_calls(self.renderer.family, normal)
         suffix = self.renderer.suffix(
             normal,
             history=history,
@@ -198,17 +221,17 @@ class Session:
     def commit(self, plan: Plan, completion: Completion, *, requested_at: float, committed_at: float) -> Turn:
         """Append a generated turn and make it the head.
 
-        Raises ``StaleCommit`` (linear) or ``SessionLimit``; then nothing has changed.
+        Raises ``StaleCommit`` (linear), or ``SessionLimit`` for a plan that is not in flight; then nothing
+        has changed.
         """
-        self._refuse_full()
+        if plan not in self._in_flight:
+            self._refuse_full()
         refuse_stale(self.policy, plan.head, self.head)
-        messages = (*plan.appended, completion.message)
         turn = Turn(
             id=len(self.tree),
             parent=plan.parent,
-            messages=messages,
+            messages=(*plan.appended, completion.message),
             message_count=len(plan.messages) + 1,
-            digest=extend_digest(self.tree.digest(plan.parent), messages),
             trim=plan.trim,
             prompt_delta=plan.prompt_delta,
             prompt_length=len(plan.prompt_ids),
@@ -217,8 +240,12 @@ class Session:
             requested_at=requested_at,
             committed_at=committed_at,
         )
+        for index in {id(index): index for index in self._indexes.values()}.values():
+            index.add(turn)
         self.tree.append(turn)
         self.head = turn.id
+        self._release(plan)
+        self._stored_tokens += len(turn.prompt_delta) + len(completion.ids)
         return turn
 
     def leaves(self) -> tuple[int, ...]:
@@ -228,4 +255,4 @@ class Session:
         return () if self.head is None else (self.head,)
 
 
-__all__ = ["MAX_TURNS", "Plan", "Session", "Work"]
+__all__ = ["Plan", "Session", "Work"]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from titocli.jsonvalue import Message
 from titocli.session.arguments import TurnArguments
 from titocli.session.generation import Completion, FinishReason
-from titocli.session.matching import ROOT_DIGEST
 from titocli.tokens.ids import TokenIds, token_ids
 
 
@@ -23,7 +22,7 @@ class Turn:
 
     ``id`` is its place in commit order.  Its prompt is the parent's ids without the last ``trim``, then
     ``prompt_delta`` (boundary glue and suffix; the whole prompt at a root).  ``messages`` are the appended
-    ones and the assistant's, ``message_count`` and ``digest`` count and identify the whole path.
+    ones and the assistant's, ``message_count`` counts those of the whole path.
     Times are seconds since the epoch, given by the caller.
     """
 
@@ -31,7 +30,6 @@ class Turn:
     parent: int | None
     messages: tuple[Message, ...]
     message_count: int
-    digest: bytes
     trim: int
     prompt_delta: TokenIds
     prompt_length: int
@@ -61,7 +59,6 @@ class SessionTree:
 
     def __init__(self) -> None:
         self._turns: list[Turn] = []
-        self._by_digest: dict[bytes, int] = {}
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -77,12 +74,6 @@ class SessionTree:
         if turn.id != len(self._turns) or (turn.parent is not None and turn.parent >= turn.id):
             raise ValueError(f"turn {turn.id} with parent {turn.parent} does not continue this tree")
         self._turns.append(turn)
-        # Among turns of equal messages the latest one is found.
-        self._by_digest[turn.digest] = turn.id
-
-    def find(self, digest: bytes) -> int | None:
-        """The latest turn whose whole path of messages has this digest."""
-        return self._by_digest.get(digest)
 
     def path(self, turn_id: int | None) -> tuple[Turn, ...]:
         """The turns from the root to ``turn_id``; empty for None."""
@@ -95,10 +86,6 @@ class SessionTree:
     def messages(self, turn_id: int | None) -> list[Message]:
         """The messages of a path, in their stored spelling."""
         return [message for turn in self.path(turn_id) for message in turn.messages]
-
-    def digest(self, turn_id: int | None) -> bytes:
-        """The digest of a path's messages."""
-        return ROOT_DIGEST if turn_id is None else self._turns[turn_id].digest
 
     def ids(self, turn_id: int | None) -> TokenIds:
         """Prompt and completion ids of a path: what the engine read and wrote."""

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from titocli.errors import InvalidJson, MissingExtra, MissingTokenizer, TitoError, UnfitTokenizer
+from titocli.errors import (
+    GatedRepository,
+    HubUnreachable,
+    InvalidJson,
+    MissingExtra,
+    MissingTokenizer,
+    TitoError,
+    UnfitTokenizer,
+    UnknownRepository,
+)
 from titocli.tokens.rank_files import CONFIG_FILE, RANK_FILE, definition_from_ranks
 from titocli.tokens.tokenizer import Tokenizer
 
@@ -128,71 +137,74 @@ def _hub_tokenizer(where: str) -> Path:
         return rank_file
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What is said of one way to miss a file of the hub; ``{where}``, ``{name}``, ``{cache}`` stand in it."""
+
+    kind: type[MissingTokenizer]
+    sentence: str
+    hint: str
+
+    def about(self, **facts: str) -> MissingTokenizer:
+        details = {"repository": facts["where"], "file": facts["name"], "cache": facts["cache"]}
+        return self.kind(self.sentence.format(**facts), hint=self.hint.format(**facts), details=details)
+
+
+_GATED = _Refusal(
+    GatedRepository,
+    "{where} is gated on the Hugging Face Hub",
+    "accept its terms on its page, then log in with: hf auth login",
+)
+_NO_REPOSITORY = _Refusal(
+    UnknownRepository,
+    "there is no {where}, neither here nor on the Hugging Face Hub",
+    "check the spelling; a private repository needs: hf auth login",
+)
+_UNREACHABLE = _Refusal(
+    HubUnreachable,
+    "{where} is not in the cache {cache}, and the Hugging Face Hub cannot be reached",
+    "when online and HF_HUB_OFFLINE is not set: hf download {where} {name}; text alone needs no tokenizer",
+)
+_NO_ENTRY = _Refusal(
+    _NoSuchEntry,
+    "{where} has no {name} on the Hugging Face Hub",
+    "give the tokenizer of a checkpoint that has one",
+)
+_FAILED = _Refusal(
+    MissingTokenizer,
+    "{name} of {where} could not be fetched from the Hugging Face Hub",
+    "try it on its own: hf download {where} {name}",
+)
+
+
 def _hub_file(where: str, name: str) -> Path:
     """A file of a repository of the Hugging Face Hub, downloaded or from its cache."""
     try:
         # Here, for it loads an HTTP client that local files do not need.
+        from huggingface_hub import constants, hf_hub_download  # noqa: PLC0415
         from huggingface_hub import errors as hub  # noqa: PLC0415
-        from huggingface_hub import hf_hub_download  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtra(
             f"{where} is no local file, and huggingface_hub is not installed",
             hint="pip install huggingface_hub",
         ) from error
     # The most specific class first: a gated repository is also one that was not found.
-    reasons: tuple[tuple[type[Exception], Callable[[str, str], MissingTokenizer]], ...] = (
-        (hub.GatedRepoError, _gated),
-        (hub.RepositoryNotFoundError, _no_repository),
-        (hub.LocalEntryNotFoundError, _unreachable),
-        (hub.EntryNotFoundError, _no_entry),
-        (Exception, _failed),
+    refusals = (
+        (hub.GatedRepoError, _GATED),
+        (hub.RepositoryNotFoundError, _NO_REPOSITORY),
+        (hub.LocalEntryNotFoundError, _UNREACHABLE),
+        (hub.EntryNotFoundError, _NO_ENTRY),
+        (Exception, _FAILED),
     )
     try:
         return Path(hf_hub_download(where, name))
     except Exception as error:
-        # The client's errors are many, and each wants its own hint.
-        reason = next(reason for kind, reason in reasons if isinstance(error, kind))
-        raise reason(where, name) from error
-
-
-def _gated(where: str, _: str) -> MissingTokenizer:
-    return MissingTokenizer(
-        f"{where} is gated on the Hugging Face Hub",
-        hint="accept its terms on its page, then log in with: hf auth login",
-        details={"repository": where},
-    )
-
-
-def _no_repository(where: str, _: str) -> MissingTokenizer:
-    return MissingTokenizer(
-        f"there is no {where}, neither here nor on the Hugging Face Hub",
-        hint="check the spelling; a private repository needs: hf auth login",
-        details={"repository": where},
-    )
-
-
-def _unreachable(where: str, name: str) -> MissingTokenizer:
-    return MissingTokenizer(
-        f"{where} is not in the local cache and the Hugging Face Hub cannot be reached",
-        hint=f"when online and HF_HUB_OFFLINE is not set: hf download {where} {name}",
-        details={"repository": where},
-    )
-
-
-def _no_entry(where: str, name: str) -> MissingTokenizer:
-    return _NoSuchEntry(
-        f"{where} has no {name} on the Hugging Face Hub",
-        hint="give the tokenizer of a checkpoint that has one",
-        details={"repository": where},
-    )
-
-
-def _failed(where: str, name: str) -> MissingTokenizer:
-    return MissingTokenizer(
-        f"{name} of {where} could not be fetched from the Hugging Face Hub",
-        hint=f"try it on its own: hf download {where} {name}",
-        details={"repository": where},
-    )
+        # The client's errors are many, and each wants its own hint; it says that a file is not in the cache
+        # where the hub answered with an error too.
+        refusal = next(refusal for kind, refusal in refusals if isinstance(error, kind))
+        if refusal is _UNREACHABLE and isinstance(error.__cause__, hub.HfHubHTTPError):
+            refusal = _FAILED
+        raise refusal.about(where=where, name=name, cache=constants.HF_HUB_CACHE) from error
 
 
 __all__ = [

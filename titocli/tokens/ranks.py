@@ -12,11 +12,22 @@ import binascii
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from titocli.jsonvalue import JsonValue
 from titocli.tokens.bytes import token_of_bytes
 
 _NO_PAIR = 1 << 60
+
+
+class Merges(StrEnum):
+    """By which pairs of tokens a piece of text is merged."""
+
+    #: Every two tokens that make a third; a piece that is a token as a whole is that token.  So tiktoken does
+    #: it, and so do the ``tokenizer.json`` files that were made from its rank files.
+    EVERY = "every"
+    #: One pair for each token, the one that the token was made of when it was learned (Qwen's files).
+    LEARNED = "learned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,7 @@ def tokenizer_definition(
     split_pattern: str,
     added_tokens: Sequence[AddedToken],
     normalizer: str | None = None,
+    merges: Merges = Merges.EVERY,
 ) -> str:
     """The text of a ``tokenizer.json``; some seconds of work for a large vocabulary.
 
@@ -70,7 +82,7 @@ def tokenizer_definition(
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, _byte_level()]},
         "post_processor": None,
         "decoder": _byte_level(),
-        "model": _model(ranks, {token.content.encode() for token in added_tokens}),
+        "model": _model(ranks, {token.content.encode() for token in added_tokens}, merges),
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
@@ -91,7 +103,8 @@ def _byte_level() -> dict[str, JsonValue]:
     return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 
 
-def _model(ranks: Mapping[bytes, int], added: set[bytes]) -> dict[str, JsonValue]:
+def _model(ranks: Mapping[bytes, int], added: set[bytes], merges: Merges) -> dict[str, JsonValue]:
+    pairs_of = _every_pair if merges is Merges.EVERY else _learned_pair
     return {
         "type": "BPE",
         "dropout": None,
@@ -100,30 +113,33 @@ def _model(ranks: Mapping[bytes, int], added: set[bytes]) -> dict[str, JsonValue
         "end_of_word_suffix": None,
         "fuse_unk": False,
         "byte_fallback": False,
-        # As tiktoken does: a piece that is a token as a whole is that token, however it could be merged.
-        "ignore_merges": True,
+        "ignore_merges": merges is Merges.EVERY,
         "vocab": {token_of_bytes(token): rank for token, rank in ranks.items()},
         "merges": [
             [token_of_bytes(left), token_of_bytes(right)]
             for token, rank in ranks.items()
             # Some files name their control tokens too; text never becomes one of them by merging.
             if token not in added
-            for left, right in _merges_into(token, rank, ranks)
+            for left, right in pairs_of(token, rank, ranks)
         ],
     }
 
 
-def _merges_into(token: bytes, rank: int, ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """The pairs that become this token.
+def _every_pair(token: bytes, _rank: int, ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
+    splits = ((token[:at], token[at:]) for at in range(1, len(token)))
+    return [(left, right) for left, right in splits if left in ranks and right in ranks]
 
-    One as a rule: what BPE with the earlier ranks leaves of its bytes.  232 tokens of Qwen3.5 cannot be
-    reached so, for their parts come later in the file; tiktoken joins any two tokens that make them.
+
+def _learned_pair(token: bytes, rank: int, ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """What BPE with the earlier ranks leaves of the token's bytes.
+
+    232 tokens of Qwen3.5 cannot be reached so.  31 of them can with the later ranks too; the others have no
+    pair in the published file either: no text becomes one of them.
     """
     if len(token) == 1:
         return []
-    last = _last_merge(token, rank, ranks)
-    splits = [(token[:at], token[at:]) for at in range(1, len(token))]
-    return [last] if last else [pair for pair in splits if pair[0] in ranks and pair[1] in ranks]
+    pair = _last_merge(token, rank, ranks) or _last_merge(token, _NO_PAIR, ranks)
+    return [] if pair is None else [pair]
 
 
 def _last_merge(token: bytes, rank: int, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
@@ -141,4 +157,4 @@ def _last_merge(token: bytes, rank: int, ranks: Mapping[bytes, int]) -> tuple[by
     return parts[0], parts[1]
 
 
-__all__ = ["AddedToken", "parse_ranks", "tokenizer_definition"]
+__all__ = ["AddedToken", "Merges", "parse_ranks", "tokenizer_definition"]

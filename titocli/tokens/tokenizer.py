@@ -6,6 +6,7 @@ same serialised form on first use.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from titocli.tokens.bytes import bytes_of_token
 
 #: Added tokens of letters, digits and spaces alone are vocabulary, not control tokens.
 _PLAIN_WORD = re.compile(r"[\w\s]*")
+#: Characters whose encoding takes about a millisecond.
+_LONG_TEXT_CHARS = 4096
 
 
 class Tokenizer:
@@ -30,6 +33,8 @@ class Tokenizer:
 
     def __init__(self, definition: str, *, source: str) -> None:
         self.source = source
+        # A batch here is one text; the library's own threads would only warn about forks.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         self._definition = definition
         self._per_thread = threading.local()
         self._added = dict(self._own.get_added_tokens_decoder())
@@ -59,15 +64,22 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of ``text``; text that spells an added token becomes that token."""
-        ids: list[int] = self._own.encode(text, add_special_tokens=False).ids
+        ids: list[int] = self._encoding(text).ids
         return ids
+
+    def _encoding(self, text: str) -> tokenizers.Encoding:
+        """The library lets other threads run while it encodes a batch, and not while it encodes one text."""
+        if len(text) < _LONG_TEXT_CHARS:
+            return self._own.encode(text, add_special_tokens=False)
+        (encoding,) = self._own.encode_batch([text], add_special_tokens=False)
+        return encoding
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of ``text``, and for each the characters of ``text`` that it covers as (start, end).
 
         Ids that share a character (a character of several bytes, cut) share its place.
         """
-        encoding = self._own.encode(text, add_special_tokens=False)
+        encoding = self._encoding(text)
         return encoding.ids, encoding.offsets
 
     @cached_property

@@ -7,13 +7,33 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
+from typing import Protocol
 
-from titocli.jsonvalue import JsonObject, JsonValue, Message
-from titocli.verify.conversations import Conversation
+from titocli.families.family import Family, Role
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.verify.text_samples import WRAPPED_RESULTS
 
 
-def coverage(conversations: Iterable[Conversation]) -> Mapping[str, int]:
+class Asked(Protocol):
+    """What a client asks: a generated conversation, or a case."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[Tool] | None:
+        """The tools, None where the request has none."""
+        ...
+
+    @property
+    def kwargs(self) -> Mapping[str, JsonValue]:
+        """The template kwargs."""
+        ...
+
+
+def coverage(conversations: Iterable[Asked]) -> Mapping[str, int]:
     """In how many conversations each feature occurs; kwargs appear as ``kwarg name=value``."""
     counts: Counter[str] = Counter()
     for conversation in conversations:
@@ -21,7 +41,7 @@ def coverage(conversations: Iterable[Conversation]) -> Mapping[str, int]:
     return MappingProxyType(dict(counts))
 
 
-def _features(conversation: Conversation) -> Iterator[str]:
+def _features(conversation: Asked) -> Iterator[str]:
     yield from _of_tools(conversation.tools)
     for name, value in conversation.kwargs.items():
         yield f"kwarg {name}={value}"
@@ -57,7 +77,7 @@ def _has_swapped_results(messages: Sequence[Message]) -> bool:
 
 
 def _of_content(message: Message) -> Iterator[str]:
-    content = message["content"]
+    content = message.get("content")
     if not isinstance(content, str):
         yield from (f"part {part['type']}" for part in _objects(content))
     elif content in WRAPPED_RESULTS:
@@ -80,7 +100,8 @@ def _of_assistant(message: Message) -> Iterator[str]:
     calls = _objects(message.get("tool_calls"))
     yield f"tool calls {len(calls)}"
     for call in calls:
-        yield from _of_arguments(_objects([call["function"]])[0]["arguments"])
+        function = call.get("function", call)
+        yield from _of_arguments(function.get("arguments") if isinstance(function, Mapping) else None)
 
 
 def _of_arguments(arguments: JsonValue) -> Iterator[str]:
@@ -121,4 +142,41 @@ _TEXT_TRAITS: Mapping[str, Callable[[str], bool]] = {
 }
 
 
-__all__ = ["coverage"]
+def expected(family: Family) -> frozenset[str]:
+    """The features that conversations for a family should have; any of them that never occurs is a gap."""
+    kwargs = {**family.pinned_kwargs, **family.turn_kwargs}
+    values = {f"kwarg {name}={value}" for name, known in kwargs.items() for value in known}
+    parts = {f"part {name}" for name in family.content_parts if name in _GENERATED_PARTS}
+    late = {"system later", "system after assistant"} if Role.SYSTEM in family.append_roles else set()
+    return _EVERYWHERE | values | parts | late
+
+
+#: Parts that the generator knows.
+_GENERATED_PARTS = frozenset({"text", "image", "image_url", "video", "video_url", "audio", "input_audio"})
+_ORDER = {
+    f"{after} after {before}"
+    for after, before in (
+        ("user", "user"),
+        ("user", "assistant"),
+        ("user", "system"),
+        ("user", "tool"),
+        ("assistant", "user"),
+        ("assistant", "tool"),
+        ("assistant", "assistant"),
+        ("tool", "assistant"),
+        ("tool", "tool"),
+    )
+}
+_SHAPES = {
+    *("system first", "system absent", "no user"),
+    *("tools none", "tools empty", "tools some", *(f"tool calls {count}" for count in range(4))),
+    *("arguments object", "arguments empty", "arguments JSON text"),
+    *(f"argument {kind}" for kind in ("str", "int", "float", "bool", "NoneType", "list", "dict")),
+    *(f"reasoning {kind}" for kind in ("absent", "null", "empty", "whitespace", "text", "padded")),
+    *(f"content {kind}" for kind in ("empty", "whitespace", "text")),
+    *("thinking inside content", "wrapped tool result from user"),
+}
+_EVERYWHERE = frozenset(_ORDER | _SHAPES | {f"text {name}" for name in _TEXT_TRAITS})
+
+
+__all__ = ["Asked", "coverage", "expected"]

@@ -1,7 +1,8 @@
 """Anthropic's messages and tools to the OpenAI shape that titocli keeps; pure.
 
-Shapes: Anthropic Messages API, version 2023-06-01.  Thinking signatures and cache marks say nothing to a
-template and are left behind; blocks that no other shape can express are refused.
+Shapes: Anthropic Messages API, version 2023-06-01.  Thinking signatures, redacted thinking, cache marks and
+``is_error`` say nothing to a template and are left behind; blocks that no other shape can express are
+refused.  Texts side by side are joined with nothing between them, thoughts with a newline.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from titocli.errors import InvalidMessages, InvalidTools
 from titocli.jsonvalue import JsonObject, JsonValue, Message
+from titocli.wire.anthropic_volatile import without_volatile
 
 _BLOCKS_OF_ANTHROPIC = {"thinking", "redacted_thinking", "tool_use", "tool_result"}
 
@@ -30,15 +32,15 @@ def _own_tools(body: JsonObject) -> bool:
 
 
 def openai_messages(body: JsonObject) -> list[Message]:
-    """The conversation of an Anthropic body, its system text as the first message.
+    """The conversation of an Anthropic body, its system text (unless empty) as the first message.
 
-    Raises ``InvalidMessages`` with the index in Anthropic's own list.
+    Arguments of tool calls are objects.  Raises ``InvalidMessages`` with the index in Anthropic's own list.
     """
-    system = body.get("system")
     messages = body.get("messages")
     if isinstance(messages, str) or not isinstance(messages, Sequence):
         raise InvalidMessages("messages must be a list", hint='expected [{"role": "user", "content": "..."}]')
-    head: list[Message] = [{"role": "system", "content": _text(0, system)}] if system else []
+    system = _system_text(0, body.get("system"))
+    head: list[Message] = [{"role": "system", "content": system}] if system else []
     return head + [own for index, message in enumerate(messages) for own in _message(index, message)]
 
 
@@ -54,7 +56,7 @@ def _tool(index: int, tool: JsonValue) -> JsonValue:
         return tool
     if not isinstance(tool.get("name"), str):
         raise InvalidTools(f"tool {index} has no name", details={"tool_index": index})
-    function = {key: tool[key] for key in ("name", "description") if key in tool}
+    function = {key: tool[key] for key in ("name", "description") if tool.get(key) is not None}
     return {"type": "function", "function": {**function, "parameters": tool["input_schema"]}}
 
 
@@ -62,12 +64,27 @@ def _message(index: int, message: JsonValue) -> Iterator[Message]:
     if not isinstance(message, Mapping):
         raise _invalid(index, "is not an object")
     role, content = message.get("role"), message.get("content")
-    if isinstance(content, str) or not isinstance(content, Sequence):
+    if role == "system":
+        yield from _inline_system(index, content)
+    elif isinstance(content, str) or not isinstance(content, Sequence):
         yield message
     elif role == "assistant":
         yield _assistant(index, [_block(index, block) for block in content])
     else:
         yield from _user(index, role, [_block(index, block) for block in content])
+
+
+def _inline_system(index: int, content: JsonValue) -> Iterator[Message]:
+    """A system message in its place, unless all that it says is stripped."""
+    text = _system_text(index, content)
+    if text or not _text(index, content):
+        yield {"role": "system", "content": text}
+
+
+def _system_text(index: int, content: JsonValue) -> str:
+    blocks = [content] if isinstance(content, str) else _items(content)
+    texts = [block if isinstance(block, str) else _text(index, [block]) for block in blocks]
+    return "".join(map(without_volatile, texts))
 
 
 def _assistant(index: int, blocks: Sequence[JsonObject]) -> Message:
@@ -81,11 +98,11 @@ def _assistant(index: int, blocks: Sequence[JsonObject]) -> Message:
             thoughts.append(str(block.get("thinking", "")))
         elif kind == "tool_use":
             calls.append(_call(index, block))
-        else:
-            raise _invalid(index, f"has a block {str(kind)!r} that cannot be rendered")
+        elif kind != "redacted_thinking":
+            raise _invalid(index, f"has a block {str(kind)[:40]!r} that cannot be rendered")
     message["content"] = "".join(texts)
-    if thoughts:
-        message["reasoning_content"] = "".join(thoughts)
+    if any(thoughts):
+        message["reasoning_content"] = "\n".join(filter(None, thoughts))
     if calls:
         message["tool_calls"] = calls
     return message
@@ -99,22 +116,28 @@ def _call(index: int, block: JsonObject) -> JsonObject:
 
 
 def _user(index: int, role: JsonValue, blocks: Sequence[JsonObject]) -> Iterator[Message]:
-    """Each tool result as a message of its own, each run of other blocks as one; order kept."""
-    run: list[JsonObject] = []
-    for block in blocks:
-        if block["type"] != "tool_result":
-            run.append(block)
-            continue
-        if run:
-            yield {"role": role, "content": run}
-            run = []
+    """The tool results in order, each a message of its own; then the other blocks as one.
+
+    A template wants results right after their calls, and clients put a note on either side of them.
+    """
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    others = [block for block in blocks if block["type"] != "tool_result"]
+    for result in results:
         yield {
             "role": "tool",
-            "tool_call_id": block.get("tool_use_id"),
-            "content": _text(index, block.get("content")),
+            "tool_call_id": result.get("tool_use_id"),
+            "content": _text(index, result.get("content")),
         }
-    if run:
-        yield {"role": role, "content": run}
+    content = _joined(others)
+    if content or not results:
+        yield {"role": role, "content": content}
+
+
+def _joined(blocks: Sequence[JsonObject]) -> JsonValue:
+    """Text alone as one string; blocks of other types stay parts, for families that can print them."""
+    if all(block["type"] == "text" for block in blocks):
+        return "".join(str(block.get("text", "")) for block in blocks)
+    return list(blocks)
 
 
 def _text(index: int, content: JsonValue) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from titocli.errors import TitoError
 from titocli.jsonvalue import JsonObject, JsonValue
+from titocli.session.generation import Completion
 from titocli.session.tree import Turn
 from titocli.tokens.tokenizer import Tokenizer
 
@@ -18,11 +19,8 @@ def chat_completion(turn: Turn, *, log_probs: JsonValue = None) -> JsonObject:
         "message": completion.message,
         "finish_reason": completion.finish_reason.value,
         "logprobs": log_probs,
+        **choice_details(completion),
     }
-    if completion.matched_stop is not None:
-        choice["matched_stop"] = completion.matched_stop
-    if completion.engine_prompt_ids is not None:
-        choice["prompt_token_ids"] = completion.engine_prompt_ids.tolist()
     return {
         "id": completion.response_id,
         "object": "chat.completion",
@@ -31,6 +29,16 @@ def chat_completion(turn: Turn, *, log_probs: JsonValue = None) -> JsonObject:
         "choices": [choice],
         "usage": usage(turn),
     }
+
+
+def choice_details(completion: Completion) -> JsonObject:
+    """What a choice has beside OpenAI's fields, as SGLang names it: the stop, the prompt ids when asked."""
+    details: dict[str, JsonValue] = {}
+    if completion.matched_stop is not None:
+        details["matched_stop"] = completion.matched_stop
+    if completion.engine_prompt_ids is not None:
+        details["prompt_token_ids"] = completion.engine_prompt_ids.tolist()
+    return details
 
 
 def usage(turn: Turn) -> JsonObject:
@@ -46,17 +54,21 @@ def usage(turn: Turn) -> JsonObject:
 
 
 def choice_log_probs(turn: Turn, tokenizer: Tokenizer) -> JsonObject:
-    """The ``logprobs`` of a choice: one entry a sampled id."""
-    pairs = zip(turn.completion.ids, turn.completion.log_probs, strict=True)
-    return {"content": [_log_prob(tokenizer.token_bytes(i), log_prob) for i, log_prob in pairs]}
+    """The ``logprobs`` of a choice: one entry a sampled id, with its alternatives where there are some."""
+    completion = turn.completion
+    top = completion.top_log_probs or ([],) * len(completion.ids)
+    rows = zip(completion.ids, completion.log_probs, top, strict=True)
+    return {
+        "content": [_log_prob(tokenizer.token_bytes(i), log_prob, others) for i, log_prob, others in rows]
+    }
 
 
-def _log_prob(spelled: bytes, log_prob: float) -> JsonObject:
+def _log_prob(spelled: bytes, log_prob: float, others: JsonValue) -> JsonObject:
     return {
         "token": spelled.decode(errors="replace"),
         "bytes": list(spelled),
         "logprob": log_prob,
-        "top_logprobs": [],
+        "top_logprobs": others,
     }
 
 
@@ -75,4 +87,4 @@ def error_body(error: TitoError) -> JsonObject:
     }
 
 
-__all__ = ["chat_completion", "choice_log_probs", "error_body", "usage"]
+__all__ = ["chat_completion", "choice_details", "choice_log_probs", "error_body", "usage"]

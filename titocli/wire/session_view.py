@@ -1,13 +1,14 @@
-"""A session as JSON: its records, its tree, its samples."""
+"""A session as JSON: its records and its tree."""
 
 from __future__ import annotations
 
-from titocli.errors import TitoError
-from titocli.jsonvalue import JsonObject, JsonValue
-from titocli.session.mismatch import path_mismatches
-from titocli.session.samples import Sample, samples
+from titocli.jsonvalue import JsonObject
+from titocli.session.generation import Completion
+from titocli.session.mismatch import mismatch_entries
+from titocli.session.samples.pickers import prompt_digest
 from titocli.session.session import Session
 from titocli.session.tree import Turn
+from titocli.wire.base64_text import base64_text
 from titocli.wire.openai_reply import chat_completion
 
 
@@ -29,40 +30,11 @@ def session_metadata(session: Session) -> JsonObject:
     head = session.head
     return {
         "accumulated_token_ids": session.tree.ids(head).tolist(),
-        "tito_session_mismatch": [] if head is None else mismatch_list(session, head),
+        "tito_session_mismatch": [] if head is None else mismatch_entries(session, head),
         "max_trim_tokens": session.renderer.boundary.max_trim,
         "history": session.policy.value,
         "family": session.renderer.family.name,
         "tree": _tree(session),
-    }
-
-
-def mismatch_list(session: Session, leaf: int) -> JsonValue:
-    """The mismatches of a path; one entry of type ``error`` when they cannot be computed."""
-    try:
-        return [mismatch.as_json() for mismatch in path_mismatches(session, leaf)]
-    except TitoError as error:
-        return [{"type": "error", "code": error.code, "detail": error.message}]
-
-
-def samples_view(session_id: str, session: Session) -> JsonObject:
-    """``GET /sessions/{id}/samples``: one sample a leaf."""
-    made = samples(session)
-    return {
-        "session_id": session_id,
-        "samples": [_sample(session, sample) for sample in made],
-        "empty_reason": None if made else "no_records",
-    }
-
-
-def _sample(session: Session, sample: Sample) -> JsonObject:
-    return {
-        "tokens": sample.tokens.tolist(),
-        "response_length": sample.response_length,
-        "loss_mask": list(sample.loss_mask),
-        "rollout_log_probs": sample.rollout_log_probs.tolist(),
-        "status": sample.status.value,
-        "metadata": {**sample.metadata, "tito_session_mismatch": mismatch_list(session, sample.leaf)},
     }
 
 
@@ -85,10 +57,15 @@ def _record(session: Session, turn: Turn) -> JsonObject:
             "output_ids": completion.ids.tolist(),
             "output_log_probs": completion.log_probs.tolist(),
             "parse_attempts": list(completion.parse_attempts),
-            "metadata": completion.metadata,
+            "metadata": {**completion.metadata, **_replay(completion)},
         },
         "status_code": 200,
     }
+
+
+def _replay(completion: Completion) -> JsonObject:
+    """Replay data as the engine spelled it: base64.  A client's reply never holds it."""
+    return {kind.value: base64_text(payload.data) for kind, payload in completion.replay.items()}
 
 
 def _tree(session: Session) -> JsonObject:
@@ -116,7 +93,8 @@ def _node(turn: Turn) -> JsonObject:
         "sampled_tokens": len(turn.completion.ids),
         "finish_reason": turn.completion.finish_reason.value,
         "response_id": turn.completion.response_id,
+        "prompt_digest": prompt_digest(turn),
     }
 
 
-__all__ = ["mismatch_list", "samples_view", "session_metadata", "session_view"]
+__all__ = ["session_metadata", "session_view"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -13,8 +13,9 @@ from titocli.engine.embedded.draw import Drawer
 from titocli.engine.embedded.network import Network, Prefix
 from titocli.engine.embedded.sampling import Sampling
 from titocli.engine.embedded.vocabulary import Vocabulary
-from titocli.engine.parsed import Sampled
+from titocli.engine.parsed import Sampled, top_log_prob
 from titocli.errors import EngineAborted, EngineRefused
+from titocli.jsonvalue import JsonValue
 from titocli.session.generation import FinishReason
 from titocli.tokens.ids import token_ids
 
@@ -30,6 +31,7 @@ class Decoding:
         *,
         constraint: Constraint | None,
         cancelled: threading.Event,
+        hear: Callable[[int], None],
     ) -> None:
         self._network = network
         self._vocabulary = vocabulary
@@ -37,6 +39,8 @@ class Decoding:
         self._drawer = Drawer(vocabulary, sampling)
         self._constraint = constraint
         self._cancelled = cancelled
+        self._hear = hear
+        self._top: list[JsonValue] = []
         self._stop_ids = frozenset() if sampling.ignore_eos else vocabulary.stop_ids | sampling.stop_token_ids
 
     def run(self, prompt_ids: Sequence[int], prefix: Prefix) -> Sampled:
@@ -46,18 +50,22 @@ class Decoding:
         """
         logits = self._read_prompt(prompt_ids, prefix)
         ids, log_probs = token_ids(), array("d")
+        top = self._top
         while True:
             self._check_cancelled()
             drawn = self._draw(logits)
             if drawn is None:
-                return Sampled(ids, log_probs, self._end_without_stop_token(ids))
+                return Sampled(ids, log_probs, self._end_without_stop_token(ids), top_log_probs=tuple(top))
             token_id, log_prob = drawn
             ids.append(token_id)
             log_probs.append(log_prob)
+            self._hear(token_id)
             if token_id in self._stop_ids:
-                return Sampled(ids, log_probs, FinishReason.STOP, matched_stop=token_id)
+                return Sampled(
+                    ids, log_probs, FinishReason.STOP, matched_stop=token_id, top_log_probs=tuple(top)
+                )
             if len(ids) == self._sampling.max_tokens:
-                return Sampled(ids, log_probs, FinishReason.LENGTH)
+                return Sampled(ids, log_probs, FinishReason.LENGTH, top_log_probs=tuple(top))
             logits = self._network.read([token_id], prefix)
 
     def _read_prompt(self, prompt_ids: Sequence[int], prefix: Prefix) -> torch.Tensor:
@@ -73,7 +81,16 @@ class Decoding:
         if token_id is None:
             return None
         self._advance(token_id)
+        if self._sampling.top_log_probs:
+            self._top.append(self._likeliest(log_probs))
         return token_id, float(log_probs[token_id])
+
+    def _likeliest(self, log_probs: torch.Tensor) -> JsonValue:
+        values, ids = log_probs.topk(min(self._sampling.top_log_probs, len(log_probs)))
+        return [
+            top_log_prob(self._vocabulary.token_bytes(int(i)), float(v))
+            for i, v in zip(ids, values, strict=True)
+        ]
 
     def _advance(self, token_id: int) -> None:
         if self._constraint is None:

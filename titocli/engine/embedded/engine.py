@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import threading
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +15,10 @@ from titocli.engine.embedded.completion_grammar import required_grammar, spoken_
 from titocli.engine.embedded.constraint import Constraint
 from titocli.engine.embedded.sampling import Sampling, read_sampling
 from titocli.engine.embedded.tool_choice import read_tool_choice
-from titocli.engine.parsed import parsed_completion, require_known_ids
+from titocli.engine.parsed import PieceReader, parsed_completion, require_known_ids
 from titocli.errors import EngineRefused, EngineUnreachable, MissingExtra
 from titocli.families.family import Family
-from titocli.session.generation import Completion, GenerateRequest
+from titocli.session.generation import Completion, GenerateRequest, MessageDelta
 from titocli.tokens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -56,6 +58,16 @@ class EmbeddedEngine:
             return f"titocli-tiny-{self._family.name}"
         return self._model_dir.resolve().name
 
+    @property
+    def vocab_size(self) -> int:
+        """The model's; 0 until ``start``."""
+        return 0 if self._runtime is None else self._runtime.vocab_size
+
+    @property
+    def context_length(self) -> int | None:
+        """None: memory alone limits a prompt."""
+        return None
+
     async def start(self) -> None:
         """Load the model; raises ``MissingExtra`` without torch and transformers."""
         if self._runtime is None:
@@ -68,13 +80,30 @@ class EmbeddedEngine:
         Raises ``UnsupportedRequest`` for options that cannot be honoured and ``TokenOutOfVocabulary`` for
         prompt ids that the model does not have, both before anything runs.
         """
-        runtime = self._started()
-        sampling = read_sampling(request, engine_seed=self._seed)
-        constraint = self._constraint(request)
-        if not request.prompt_ids:
-            raise EngineRefused("the prompt is empty", hint="a prompt has at least one token")
-        require_known_ids(request.prompt_ids, runtime.vocab_size)
-        return await self._in_worker(runtime, request, sampling, constraint)
+        return await self._in_worker(self._prepared(request), request, _unheard)
+
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[MessageDelta | Completion, None]:
+        """One completion, piece by piece as its ids are drawn; the rest as in ``generate``."""
+        prepared = self._prepared(request)
+        loop = asyncio.get_running_loop()
+        pieces: asyncio.Queue[MessageDelta | None] = asyncio.Queue()
+        reader = PieceReader(self._family, self._tokenizer, request)
+
+        def hear(token_id: int) -> None:
+            for piece in reader.feed((token_id,)):
+                loop.call_soon_threadsafe(pieces.put_nowait, piece)
+
+        running = asyncio.ensure_future(self._in_worker(prepared, request, hear))
+        running.add_done_callback(lambda _: pieces.put_nowait(None))
+        try:
+            while (piece := await pieces.get()) is not None:
+                yield piece
+            completion = running.result()
+        finally:
+            running.cancel()
+        for piece in reader.flush():
+            yield piece
+        yield completion
 
     async def aclose(self) -> None:
         """Cancel what runs, end the worker thread and forget the model."""
@@ -106,13 +135,24 @@ class EmbeddedEngine:
         grammar = rules(self._family, request.generation_prompt, tool_choice)
         return None if grammar is None else Constraint(grammar)
 
+    def _prepared(self, request: GenerateRequest) -> _Prepared:
+        runtime = self._started()
+        sampling = read_sampling(request, engine_seed=self._seed)
+        constraint = self._constraint(request)
+        if not request.prompt_ids:
+            raise EngineRefused("the prompt is empty", hint="a prompt has at least one token")
+        require_known_ids(request.prompt_ids, runtime.vocab_size)
+        return _Prepared(runtime, sampling, constraint)
+
     async def _in_worker(
-        self, runtime: Runtime, request: GenerateRequest, sampling: Sampling, constraint: Constraint | None
+        self, prepared: _Prepared, request: GenerateRequest, hear: Callable[[int], None]
     ) -> Completion:
         cancelled = threading.Event()
 
         def work() -> Completion:
-            sampled, cached_tokens = runtime.generate(request, sampling, constraint, cancelled)
+            sampled, cached_tokens = prepared.runtime.generate(
+                request, prepared.sampling, prepared.constraint, cancelled, hear
+            )
             return parsed_completion(
                 self._family, self._tokenizer, request, sampled, model=self.model, cached_tokens=cached_tokens
             )
@@ -123,6 +163,19 @@ class EmbeddedEngine:
         finally:
             cancelled.set()
             self._running.discard(cancelled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A generation that may begin."""
+
+    runtime: Runtime
+    sampling: Sampling
+    constraint: Constraint | None
+
+
+def _unheard(_: int) -> None:
+    """Nobody waits for single ids."""
 
 
 __all__ = ["EmbeddedEngine"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from titocli.engine.embedded.constraint import Constraint
@@ -46,10 +47,14 @@ class Runtime:
         sampling: Sampling,
         constraint: Constraint | None,
         cancelled: threading.Event,
+        hear: Callable[[int], None],
     ) -> tuple[Sampled, int]:
-        """The sampled ids, and how many prompt ids were taken from the session's last turn."""
+        """The sampled ids, and how many prompt ids were taken from the session's last turn.
+
+        ``hear`` gets each id as it is drawn.
+        """
         decoding = Decoding(
-            self._network, self._vocabulary, sampling, constraint=constraint, cancelled=cancelled
+            self._network, self._vocabulary, sampling, constraint=constraint, cancelled=cancelled, hear=hear
         )
         prefix = self._prefixes.take(request.session_id, request.prompt_ids)
         cached_tokens = len(prefix.ids)

@@ -33,7 +33,10 @@ _NEUTRAL: Mapping[str, tuple[JsonValue, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How to draw: temperature 0 is greedy; ``seed`` fixes every draw of the generation."""
+    """How to draw: temperature 0 is greedy; ``seed`` fixes every draw of the generation.
+
+    ``top_log_probs`` is how many of the likeliest ids to tell of each step.
+    """
 
     temperature: float
     top_p: float
@@ -41,6 +44,7 @@ class Sampling:
     seed: int
     stop_token_ids: frozenset[int]
     ignore_eos: bool
+    top_log_probs: int = 0
 
 
 def read_sampling(request: GenerateRequest, *, engine_seed: int) -> Sampling:
@@ -59,6 +63,7 @@ def read_sampling(request: GenerateRequest, *, engine_seed: int) -> Sampling:
         seed=_integer(options, "seed", _derived_seed(request, engine_seed)) % 2**63,
         stop_token_ids=_ids(options, "stop_token_ids"),
         ignore_eos=_flag(options, "ignore_eos"),
+        top_log_probs=_integer(options, "top_logprobs", 0, least=0),
     )
 
 

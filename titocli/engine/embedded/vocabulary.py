@@ -35,8 +35,8 @@ class Vocabulary:
         self.tokens = self._mask(token_id for token_id, data in enumerate(self._bytes) if data)
 
     def token_bytes(self, token_id: int) -> bytes:
-        """The bytes of one drawn id."""
-        return self._bytes[token_id]
+        """The bytes of one id; empty for an id of the model that the tokenizer does not have."""
+        return self._bytes[token_id] if token_id < len(self._bytes) else b""
 
     def starting_with(self, first: frozenset[int]) -> torch.Tensor:
         """A mask (bool, ``size``) of the tokens whose first byte is in ``first``."""

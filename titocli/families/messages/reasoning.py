@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from titocli.families.family import Family, ReasoningGrammar
+from titocli.families.family import Family, ReasoningGrammar, Role
 from titocli.families.messages.content import text_of
 from titocli.jsonvalue import JsonValue, Message
 
@@ -38,6 +38,16 @@ def reasoning_of(
     return given, answer if repeated else content
 
 
+def told_apart(message: Message) -> Message:
+    """An assistant message whose reasoning was read apart from its answer: none is empty reasoning.
+
+    A template that splits answers at ``</think>`` leaves such an answer whole.
+    """
+    if message.get("role") != Role.ASSISTANT or message.get("reasoning_content") is not None:
+        return message
+    return {**message, "reasoning_content": ""}
+
+
 def _has_tags(family: Family) -> bool:
     return family.parsers.reasoning in _TAGGED
 
@@ -48,4 +58,4 @@ def _given(index: int, message: Message) -> str | None:
     return next(filter(None, texts), "") if texts else None
 
 
-__all__ = ["reasoning_of"]
+__all__ = ["reasoning_of", "told_apart"]

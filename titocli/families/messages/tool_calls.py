@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from titocli.families.client_json import SpelledObject
 from titocli.families.family import Family, ToolCallGrammar
 from titocli.families.json_text import Pairs, parse_json
 from titocli.families.messages.refusal import invalid, json_type
@@ -45,7 +46,7 @@ def _refuse_without_id(family: Family, index: int, call: JsonObject) -> None:
 
 def _arguments(family: Family, index: int, arguments: JsonValue) -> JsonValue:
     prints_json = family.parsers.tool_call in _PRINT_JSON
-    parsed = _parsed(arguments, prints_json) if isinstance(arguments, str) else arguments
+    parsed = _parsed(arguments, prints_json) if isinstance(arguments, str) else _spelled(arguments)
     if parsed is None:
         return {}
     if isinstance(parsed, Mapping):
@@ -53,6 +54,11 @@ def _arguments(family: Family, index: int, arguments: JsonValue) -> JsonValue:
     if not isinstance(parsed, str):
         raise invalid(index, "has tool-call arguments that are not a JSON object", hint=_HINT)
     return parsed if prints_json else {RAW_ARGUMENTS: parsed}
+
+
+def _spelled(arguments: JsonValue) -> JsonValue:
+    # Not looked into: an object that has a spelled number anywhere is such an object itself.
+    return arguments.spelled if isinstance(arguments, SpelledObject) else arguments
 
 
 def _parsed(text: str, prints_json: bool) -> JsonValue:

@@ -1,0 +1,1 @@
+"""Infers a family from a checkpoint, and keeps registered families."""
