@@ -41,7 +41,7 @@ def test_qwen_code_writes_and_reads_a_file_in_one_line_of_turns(
         call("read_file", {"file_path": note}, thinking="then look at it"),
         answer("The note says forty-two.", thinking="done"),
     ]
-    with serve(script, "--history", history) as server:
+    with serve(script, "--history", history, "--message-matcher", "strict") as server:
         base_url = server.new_session()
         variables = _connection(wire_format, base_url)
         command = [*qwen_code, "--bare", "--yolo", "--auth-type", wire_format, "-m", "titocli"]

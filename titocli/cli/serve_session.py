@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from titocli.cli import engine_options as options
+from titocli.cli import sample_options as sampled
 from titocli.cli import session_options as operation
 from titocli.cli.control_tokens_option import ControlTokensOption
 from titocli.cli.tool_call_ids_option import ToolCallIdsOption
@@ -97,6 +98,16 @@ def serve_session(
     ] = None,
     control_tokens: ControlTokensOption = ControlTokens.TEXT,
     tool_call_ids: ToolCallIdsOption = CallIds.VERBATIM,
+    message_matcher: operation.MessageMatcher = operation.DEFAULT_MATCHER,
+    max_turns: operation.MaxTurns = 1024,
+    max_session_tokens: operation.MaxSessionTokens = None,
+    max_context_tokens: operation.MaxContextTokens = None,
+    max_seq_len: sampled.MaxSeqLen = None,
+    sample_picker: sampled.SamplePicker = sampled.DEFAULT_PICKER,
+    sample_postprocessor: sampled.SamplePostprocessor = sampled.DEFAULT_POSTPROCESSOR,
+    replay_output: sampled.ReplayOutput = None,
+    replay_rows: sampled.ReplayRows = sampled.ReplayRowsName.ADDITIONAL,
+    replay_layers: sampled.ReplayLayers = None,
     session_ttl: operation.SessionTtl = "2h",
     max_sessions: operation.MaxSessions = 4096,
     max_body_mib: operation.MaxBodyMib = 256,
@@ -119,11 +130,13 @@ def serve_session(
     """Serve sessions that own their tokens, in front of an engine."""
     from titocli.cli.family_choice import choose_family, say_choice
     from titocli.cli.kwarg_option import parse_kwargs
-    from titocli.cli.stack import EngineOptions, OperationOptions, Stack
+    from titocli.cli.stack import EngineOptions, OperationOptions, SessionRules, Stack
     from titocli.families.kwargs import refuse_conflicts, with_reasoning_effort
     from titocli.launch.command import LaunchOptions
     from titocli.session.arguments import refuse_rewriting
     from titocli.session.history import HistoryPolicy
+    from titocli.session.limits import SessionLimits
+    from titocli.session.matching import find_matcher
 
     choice = choose_family(family, variant, model or tokenizer)
     contract = choice.family
@@ -158,10 +171,18 @@ def serve_session(
             wait_seconds=wait,
             log_path=log_file,
         ),
-        policy=HistoryPolicy(history.value),
-        launch_kwargs=kwargs,
-        control_tokens=control_tokens,
-        call_ids=tool_call_ids,
+        rules=SessionRules(
+            policy=HistoryPolicy(history.value),
+            launch_kwargs=kwargs,
+            control_tokens=control_tokens,
+            call_ids=tool_call_ids,
+            matcher=find_matcher(message_matcher),
+            limits=SessionLimits(
+                max_turns=max_turns, max_tokens=max_session_tokens, max_context_tokens=max_context_tokens
+            ),
+            samples=sampled.sample_settings(sample_picker, sample_postprocessor, max_seq_len),
+            replay=sampled.replay_outputs(replay_output, replay_rows, replay_layers),
+        ),
         host=host,
         port=port,
         ready_file=ready_file,

@@ -1,4 +1,4 @@
-"""Options of ``serve-session`` for the operation of its sessions."""
+"""Options of ``serve-session`` for its sessions: how they match, how far they grow, how they end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,39 @@ import typer
 
 from titocli.errors import InvalidOption
 
-_PANEL = "Operation"
+_PANEL, _SESSIONS = "Operation", "Sessions"
+DEFAULT_MATCHER = "strict"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
+MessageMatcher = Annotated[
+    str,
+    typer.Option(
+        "--message-matcher",
+        metavar="NAME|PATH",
+        help="When a replayed message is the stored one: strict, loose_tool_call, role_content_only, or "
+        "package.module.function.",
+        rich_help_panel=_SESSIONS,
+    ),
+]
+MaxTurns = Annotated[
+    int, typer.Option("--max-turns", min=1, help="Turns of one session.", rich_help_panel=_SESSIONS)
+]
+MaxSessionTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-session-tokens", min=1, metavar="N", help="Ids of one session.", rich_help_panel=_SESSIONS
+    ),
+]
+MaxContextTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-context-tokens",
+        min=1,
+        metavar="N",
+        help="The most ids of a prompt and its answer, where the engine says no smaller number.",
+        rich_help_panel=_SESSIONS,
+    ),
+]
 SessionTtl = Annotated[
     str,
     typer.Option(
@@ -71,4 +101,16 @@ def api_key_of(name: str | None) -> str | None:
     return key
 
 
-__all__ = ["ApiKeyEnv", "MaxBodyMib", "MaxSessions", "SessionTtl", "api_key_of", "ttl_seconds"]
+__all__ = [
+    "DEFAULT_MATCHER",
+    "ApiKeyEnv",
+    "MaxBodyMib",
+    "MaxContextTokens",
+    "MaxSessionTokens",
+    "MaxSessions",
+    "MaxTurns",
+    "MessageMatcher",
+    "SessionTtl",
+    "api_key_of",
+    "ttl_seconds",
+]

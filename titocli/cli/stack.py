@@ -25,11 +25,17 @@ from titocli.launch.engine import running_engine
 from titocli.launch.process import claim_port
 from titocli.server.auth import ApiKey
 from titocli.server.registry import SessionRegistry
+from titocli.server.sample_settings import SampleSettings
 from titocli.server.serve import base_url, bind, ready_document, serve, write_atomically
 from titocli.server.state import SessionServer
+from titocli.session.generation import ReplayKind, ReplayOutputs
 from titocli.session.history import HistoryPolicy
+from titocli.session.limits import SessionLimits
+from titocli.session.matching import Matcher
 from titocli.tokens.loading import checkpoint_folder, load_tokenizer
 from titocli.tokens.tokenizer import Tokenizer
+
+_EXPERTS_FLAG = "--enable-return-routed-experts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +50,20 @@ class EngineOptions:
     launch: LaunchOptions | None
     wait_seconds: float
     log_path: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRules:
+    """What holds for every session of a server, and how its samples are made."""
+
+    policy: HistoryPolicy
+    launch_kwargs: Mapping[str, JsonValue]
+    control_tokens: ControlTokens
+    call_ids: CallIds
+    matcher: Matcher
+    limits: SessionLimits
+    samples: SampleSettings
+    replay: ReplayOutputs | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +83,7 @@ class Stack:
     family: Family
     tokenizer: str | None
     engine: EngineOptions
-    policy: HistoryPolicy
-    launch_kwargs: Mapping[str, JsonValue]
-    control_tokens: ControlTokens
-    call_ids: CallIds
+    rules: SessionRules
     host: str
     port: int
     ready_file: Path | None
@@ -82,14 +99,18 @@ class Stack:
         source = None
         if self.family.template is None and self.family.encoder is None:
             source = self._checkpoint_template()
-        renderer = family_renderer(self.family, tokenizer, source, call_ids=self.call_ids)
+        renderer = family_renderer(self.family, tokenizer, source, call_ids=self.rules.call_ids)
         with bind(self.host, self.port) as listener, self._engine(tokenizer, note) as (engine, watch):
             server = SessionServer(
                 renderer=renderer,
                 engine=engine,
-                policy=self.policy,
-                launch_kwargs=self.launch_kwargs,
-                control_tokens=self.control_tokens,
+                policy=self.rules.policy,
+                launch_kwargs=self.rules.launch_kwargs,
+                control_tokens=self.rules.control_tokens,
+                matcher=self.rules.matcher,
+                limits=self.rules.limits,
+                samples=self.rules.samples,
+                replay=self.rules.replay,
                 registry=SessionRegistry(
                     max_sessions=self.operation.max_sessions,
                     ttl_seconds=self.operation.session_ttl_seconds,
@@ -136,7 +157,9 @@ class Stack:
         if options.launch is None:
             yield self._existing_engine(tokenizer, note), _nothing_to_watch
             return
-        launch = replace(options.launch, port=claim_port(options.launch.host, 0))
+        launch = replace(
+            recording(options.launch, self.rules.replay), port=claim_port(options.launch.host, 0)
+        )
         log_path = options.log_path or engine_log(launch.port)
         note(f"starting SGLang on port {launch.port} (log: {log_path})")
         with running_engine(launch, log_path=log_path, wait_seconds=options.wait_seconds) as process:
@@ -154,6 +177,13 @@ class Stack:
 
     def _sglang(self, url: str, tokenizer: Tokenizer) -> Engine:
         return SglangEngine(url, timeout_seconds=self.engine.timeout_seconds, vocab_size=tokenizer.vocab_size)
+
+
+def recording(launch: LaunchOptions, replay: ReplayOutputs | None) -> LaunchOptions:
+    """``launch`` with the flag without which SGLang 0.5.23 keeps no routed experts."""
+    if replay is None or ReplayKind.ROUTED_EXPERTS not in replay.kinds or _EXPERTS_FLAG in launch.extra:
+        return launch
+    return replace(launch, extra=(*launch.extra, _EXPERTS_FLAG))
 
 
 def refuse_contradictions(options: EngineOptions) -> None:
@@ -182,4 +212,11 @@ def _nothing_to_watch() -> None:
     """An engine that titocli did not start is watched by whoever did."""
 
 
-__all__ = ["EngineOptions", "OperationOptions", "Stack", "refuse_contradictions"]
+__all__ = [
+    "EngineOptions",
+    "OperationOptions",
+    "SessionRules",
+    "Stack",
+    "recording",
+    "refuse_contradictions",
+]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from titocli.cli.verify_cases import Saving, read_cases
+from titocli.cli.verify_ignore import rules_of, unused_notices
+from titocli.cli.verify_names import checks_named
 from titocli.cli.verify_target import TargetOptions, target_specs
 from titocli.cli.verify_template import Report, ThinkingOption
-from titocli.errors import UnknownName
 from titocli.report.result import Body, Envelope, Result
 from titocli.report.settings import OutputSettings, Verbosity
 from titocli.report.verification.as_json import verification_data
@@ -22,15 +23,18 @@ from titocli.report.verification.junit import junit
 from titocli.report.verification.runs import Run, runs
 from titocli.report.verification.text import draw_verification
 from titocli.verify.cases import Thinking
-from titocli.verify.checks.pages import PAGES
-from titocli.verify.events import CheckId, Event, Progress, RunFinished, RunStarted, Status
+from titocli.verify.events import Event, Progress, RunFinished, RunStarted, Status
+from titocli.verify.ignore import Ignoring
 from titocli.verify.parallel import verify_targets
 from titocli.verify.run import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRequest:
-    """The options of one run; ``save`` and ``output`` are None for nowhere and standard output."""
+    """The options of one run; ``save`` and ``output`` are None for nowhere and standard output.
+
+    ``ignore_file`` is None where none was named.
+    """
 
     target: TargetOptions
     thinking: ThinkingOption
@@ -39,6 +43,7 @@ class VerifyRequest:
     seed: int
     select: tuple[str, ...]
     ignore: tuple[str, ...]
+    ignore_file: str | None
     fail_fast: bool
     jobs: int
     report: Report
@@ -49,22 +54,40 @@ class VerifyRequest:
 
 def verify_result(request: VerifyRequest) -> Result:
     """The outcome of a run; raises what can be wrong with its options, files, templates and conversations."""
-    plan = Plan(
-        examples=request.examples,
-        seed=request.seed,
-        thinking=Thinking(request.thinking.value),
-        checks=_checks(request),
-        fail_fast=request.fail_fast,
-        cases=None if request.cases is None else read_cases(request.cases),
-    )
+    plan = _plan(request)
     specs = target_specs(request.target)
     jobs = request.jobs or (os.cpu_count() or 1 if len(specs) > 1 else 1)
-    events = verify_targets(specs, plan, jobs)
+    ignoring = Ignoring(plan.rules)
+    events = ignoring.events(verify_targets(specs, plan, jobs))
     if request.save is not None:
         events = Saving(request.save, _options(request)).events(events)
     made = tuple(runs(_with_progress(events, request.settings)))
     failed = any(run.finished.status is Status.FAILED for run in made)
-    return Result(body=body_of(request.report, made), exit_code=int(failed), output=request.output)
+    unused = unused_notices(
+        ignoring.unused,
+        plan.checks,
+        [run.target for run in made],
+        all_families=request.target.all_families,
+    )
+    return Result(
+        body=body_of(request.report, made),
+        exit_code=int(failed),
+        output=request.output,
+        # A run that stopped early has not met every failure.
+        warnings=() if plan.fail_fast else tuple(unused),
+    )
+
+
+def _plan(request: VerifyRequest) -> Plan:
+    return Plan(
+        examples=request.examples,
+        seed=request.seed,
+        thinking=Thinking(request.thinking.value),
+        checks=checks_named(request.select, request.ignore),
+        fail_fast=request.fail_fast,
+        rules=rules_of(request.ignore_file),
+        cases=None if request.cases is None else read_cases(request.cases),
+    )
 
 
 def body_of(report: Report, made: Sequence[Run]) -> Body:
@@ -74,19 +97,6 @@ def body_of(report: Report, made: Sequence[Run]) -> Body:
     if report is Report.TEXT:
         return draw_verification(made)
     return {Report.JUNIT: junit, Report.HTML: html, Report.GITHUB: github}[report](made)
-
-
-def _checks(request: VerifyRequest) -> tuple[CheckId, ...]:
-    selected = [_check(name) for name in request.select] or list(CheckId)
-    ignored = [_check(name) for name in request.ignore]
-    return tuple(one for one in CheckId if one in selected and one not in ignored)
-
-
-def _check(name: str) -> CheckId:
-    known = [each.value for each in CheckId]
-    if name not in known:
-        raise UnknownName.among("check", name, known)
-    return CheckId(name)
 
 
 def _options(request: VerifyRequest) -> list[str]:
@@ -126,14 +136,4 @@ def _show(event: Event, name: str) -> None:
     sys.stderr.flush()
 
 
-def checks_result(*, json_asked: bool) -> Result:
-    """Every check with its line."""
-    if json_asked:
-        listed = [{"id": page.id.value, "summary": page.summary} for page in PAGES.values()]
-        return Result(body=Envelope({"checks": listed}))
-    width = max(len(name) for name in PAGES)
-    lines = (f"{page.id.value:<{width}}  {page.summary}\n" for page in PAGES.values())
-    return Result(body="".join(lines).encode())
-
-
-__all__ = ["VerifyRequest", "body_of", "checks_result", "verify_result"]
+__all__ = ["VerifyRequest", "body_of", "verify_result"]

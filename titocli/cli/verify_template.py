@@ -22,6 +22,7 @@ titocli verify-template Qwen3 --tokenizer Qwen3 --against hf
 titocli verify-template qwen3 --cases failing.json --json
 titocli verify-template --all --report junit --output verify.xml
 titocli verify-template --list-checks
+titocli verify-template --explain append-only
 """
 
 
@@ -132,6 +133,15 @@ def verify_template(
         list[str] | None,
         typer.Option(metavar="ID", help="Not this check; may be repeated.", rich_help_panel="Checks"),
     ] = None,
+    ignore_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Failures to live with, each with its reason (TOML; titocli-ignore.toml where that exists).",
+            rich_help_panel="Checks",
+            show_default=False,
+        ),
+    ] = None,
     fail_fast: Annotated[
         bool,
         typer.Option("--fail-fast", help="Stop at the first failing conversation.", rich_help_panel="Checks"),
@@ -139,6 +149,12 @@ def verify_template(
     list_checks: Annotated[
         bool, typer.Option("--list-checks", help="List the checks.", rich_help_panel="Checks")
     ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="What a check looks at, why, and how to fix it.", rich_help_panel="Checks"
+        ),
+    ] = None,
     jobs: Annotated[
         int,
         typer.Option(
@@ -168,11 +184,15 @@ def verify_template(
     """
     # Here, for templates are only loaded to check them.
     from titocli.cli.kwarg_option import parse_kwargs
-    from titocli.cli.verify_run import VerifyRequest, checks_result, verify_result
+    from titocli.cli.verify_pages import checks_result, page_result
+    from titocli.cli.verify_run import VerifyRequest, verify_result
     from titocli.cli.verify_target import TargetOptions
 
+    json_asked = as_json or report is Report.JSON
     if list_checks:
-        return checks_result(json_asked=as_json or report is Report.JSON)
+        return checks_result(json_asked=json_asked)
+    if explain is not None:
+        return page_result(explain, json_asked=json_asked)
     if target is None and not all_families:
         typer.echo(context.get_help(), nl=False)
         raise typer.Exit(2)
@@ -195,6 +215,7 @@ def verify_template(
             seed=seed,
             select=tuple(select or ()),
             ignore=tuple(ignore or ()),
+            ignore_file=ignore_file,
             fail_fast=fail_fast,
             jobs=jobs,
             report=Report.JSON if as_json else report,

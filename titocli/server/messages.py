@@ -55,7 +55,8 @@ async def messages(server: SessionServer, request: Request, request_id: str) -> 
     """``POST /sessions/{id}/v1/messages``."""
     live = server.live(request)
     body = await read_body(request, server.max_body_bytes)
-    asked = await server.off_loop(messages_request, await parse_object(body), server.renderer.family)
+    parsed = await parse_object(body, server.parser)
+    asked = await server.off_loop(messages_request, parsed, server.renderer.family)
     make = _streamed if asked.stream else _whole
     reply = keyed_reply(live, request, body, lambda: make(server, live, asked, time.time()))
     if not asked.stream:
@@ -74,7 +75,7 @@ async def messages(server: SessionServer, request: Request, request_id: str) -> 
 async def count_tokens(server: SessionServer, request: Request, _: str) -> Response:
     """``POST /sessions/{id}/v1/messages/count_tokens``: the ids of the prompt that a turn would have."""
     live = server.live(request)
-    body = await parse_object(await read_body(request, server.max_body_bytes))
+    body = await parse_object(await read_body(request, server.max_body_bytes), server.parser)
     asked = await server.off_loop(counted_request, body, server.renderer.family)
     plan = await plan_turn(server, live, await _as_stored(server, live, asked))
     return json_response({"input_tokens": len(plan.prompt_ids)})
