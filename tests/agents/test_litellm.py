@@ -36,10 +36,11 @@ def test_litellm_does_the_task_in_one_line_of_turns(
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         shown = server.shown(base_url)
 
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout == FINAL
+    # litellm prints advice about prices before it.
+    assert done.stdout.splitlines()[-1] == FINAL
     assert_one_line(shown)

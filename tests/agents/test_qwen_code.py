@@ -52,7 +52,7 @@ def test_qwen_code_writes_and_reads_a_file_in_one_line_of_turns(
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         shown = server.shown(base_url)
 

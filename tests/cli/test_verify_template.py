@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from tests.cli.conftest import TEMPLATE, Run
 from titocli.cli.verify_template import EXAMPLES
+from titocli.report.verification.as_json import schema_text
+from titocli.verify.checks.pages import PAGES
 from titocli.verify.events import CheckId
 
 QUICK = ("--examples", "3")
@@ -156,6 +160,34 @@ def test_cases_are_a_file_a_directory_or_lines_with_an_input(run: Run, folder: P
     assert (described["cases"], described["coverage"]["kwarg enable_thinking=False"]) == (1, 1)
 
 
+def test_lines_with_an_input_may_hold_any_character_and_any_case(run: Run, folder: Path) -> None:
+    """A case file of that shape: other kinds of cases beside conversations, and what breaks line readers."""
+    question = {"role": "user", "content": "left\u2028right"}
+    entries = [
+        {"id": "separator", "kind": "text", "input": {"messages": [question]}},
+        {"id": "switched", "input": {"messages": [question], "enable_thinking": False, "thinking": None}},
+        {"id": "by-kwargs", "input": {"messages": [question], "chat_template_kwargs": {"loud": 1}}},
+        {"id": "late-system", "input": {"messages": [question, {"role": "system", "content": "s"}]}},
+        {"id": "unasked", "input": {"messages": [{"role": "tool", "tool_call_id": "x", "content": "r"}]}},
+        {"id": "wire", "input": {"turn1": [], "turn2": []}},
+    ]
+    lines = "\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    (folder / "described.jsonl").write_text(lines)
+    words = ("--cases", "described.jsonl", "--json", "--save", "off")
+    data = run("verify-template", "qwen36", *words).document["data"]
+
+    assert (data["status"], data["cases"]) == ("passed", 5)
+    assert data["coverage"]["text line separator"] == 4
+    assert data["coverage"]["kwarg enable_thinking=False"] == 1
+    # A system message where the contract has no place for one, a result without a call: refused, not failed.
+    refused = {check["id"]: check["refused"] for check in data["checks"]}
+    assert refused["append-only"] == refused["tool-shapes"] == 2
+    rewritten = TEMPLATE.replace("{{ m.content }}", "{{ m.content if m.role != 'user' or loop.last }}")
+    (folder / "edits.jinja").write_text(rewritten)
+    failed = run("verify-template", "edits.jinja", *words, *ONLY_HISTORY).document["data"]["checks"][0]
+    assert failed["failures"][0]["case"] == "late-system"
+
+
 def test_a_checkpoints_directory_is_checked_by_its_own_template_and_tokenizer(run: Run, folder: Path) -> None:
     (folder / "Qwen3" / "chat_template.jinja").write_text(TEMPLATE)
     outcome = run("verify-template", "Qwen3", *QUICK, "--json", "--save", "off")
@@ -274,21 +306,152 @@ def test_reports_for_machines_are_written_where_they_are_wanted(
     assert "<failure" in (folder / "verify.xml").read_text()
 
 
-def test_one_family_takes_two_seconds_of_work_and_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, time; from titocli.__main__ import main; code = main(['verify-template', 'qwen3', '--jobs', '1']);"
-        "print(time.process_time(), code, sorted({'torch', 'transformers', 'sglang'} & sys.modules.keys()))"
-    )
-    # Less than two on an idle machine; a busy one counts more for the same work, so: the best of three, and air.
+def test_the_json_document_follows_the_shipped_schema(run: Run, forgetful: Path, folder: Path) -> None:
+    (folder / "titocli-ignore.toml").write_text(IGNORE)
+    lines = ("forgetful.jinja", "--against", "toy.jinja"), ("--all", "--select", "sandbox", "--jobs", "1")
+    for words in (*lines, ("missing.jinja",), ("qwen3", "--select", "sandbox")):
+        document = run("verify-template", *words, "--examples", "1", "--json").document
+        jsonschema.validate(document, json.loads(schema_text()))
+
+
+def test_the_page_needs_nothing_but_itself(run: Run, forgetful: Path, folder: Path) -> None:
+    words = ("forgetful.jinja", *QUICK, "--report", "html", "--output", "page.html", "--save", "off")
+    outcome = run("verify-template", *words)
+
+    page = (folder / "page.html").read_text()
+    assert (outcome.code, outcome.out) == (1, b"")
+    assert page.startswith("<!doctype html>")
+    assert "forgetful.jinja:4" in page
+    assert not re.search(r"<script|<link|@import|(?:src|href)=[\"'](?!#)|url\(", page)
+
+
+IGNORE = """
+[[ignore]]
+check = "append-only"
+target = "forgetful*"
+reason = "only the last message is ever read"
+"""
+
+
+def test_a_failure_of_the_ignore_file_is_shown_and_does_not_count(
+    run: Run, forgetful: Path, folder: Path
+) -> None:
+    (folder / "titocli-ignore.toml").write_text(IGNORE)
+    words = ("verify-template", "forgetful.jinja", *QUICK, *ONLY_HISTORY)
+    outcome = run(*words)
+
+    assert outcome.code == 0
+    assert "ignored history_rewritten: only the last message is ever read" in outcome.out.decode()
+    assert outcome.err == ""
+    assert not (folder / "titocli-failures").exists()
+    (folder / "titocli-ignore.toml").rename(folder / "other.toml")
+    assert run(*words, "--save", "off").code == 1
+    assert run(*words, "--ignore-file", "other.toml").code == 0
+
+
+def test_a_rule_that_covers_nothing_is_warned_of_once(run: Run, forgetful: Path, folder: Path) -> None:
+    waiting = IGNORE.replace("forgetful*", "glm47")
+    unused = IGNORE.replace("reason", 'kind = "generation_prompt_lost"\nreason')
+    (folder / "titocli-ignore.toml").write_text(IGNORE + unused + waiting)
+    words = ("verify-template", "forgetful.jinja", *QUICK)
+    outcome = run(*words, *ONLY_HISTORY)
+
+    assert outcome.code == 0
+    (warning, _) = outcome.err.splitlines()
+    assert "append-only (generation_prompt_lost) of forgetful* covers no failure" in warning
+    (told,) = run(*words, *ONLY_HISTORY, "--json").document["warnings"]
+    assert told["code"] == "unused_ignore_rule"
+    assert run(*words, "--select", "sandbox").err == ""
+
+
+def test_fail_fast_does_not_stop_at_what_is_ignored(run: Run, forgetful: Path, folder: Path) -> None:
+    words = ("verify-template", "forgetful.jinja", *QUICK, *ONLY_HISTORY, "--fail-fast", "--save", "off")
+    stopped = run(*words, "--json").document["data"]["cases"]
+    (folder / "titocli-ignore.toml").write_text(IGNORE)
+    outcome = run(*words, "--json")
+
+    assert outcome.code == 0
+    assert outcome.document["data"]["cases"] > stopped == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[ignore]]\ncheck = "sandbox"', "rules.toml: ignore rule 1 gives no reason"),
+        ('[[ignore]]\ncheck = "sandbx"\nreason = "x"', "rules.toml: unknown check 'sandbx'"),
+        ("[[ignore]", "rules.toml is not TOML"),
+    ],
+)
+def test_a_rule_that_is_none_is_refused(run: Run, folder: Path, text: str, said: str) -> None:
+    (folder / "rules.toml").write_text(text)
+    outcome = run("verify-template", "qwen3", "--ignore-file", "rules.toml")
+
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_an_ignore_file_that_was_named_must_be_there(run: Run) -> None:
+    outcome = run("verify-template", "qwen3", "--ignore-file", "nowhere.toml")
+
+    assert (outcome.code, outcome.out) == (3, b"")
+    assert "no such file: nowhere.toml" in outcome.err
+
+
+@pytest.mark.parametrize("check", list(CheckId))
+def test_every_check_is_explained(run: Run, check: CheckId) -> None:
+    page = PAGES[check]
+    text = run("verify-template", "--explain", check.value).out.decode()
+
+    assert text.startswith(f"{check.value}: {page.summary}\n")
+    assert max(map(len, text.splitlines())) <= 100
+    data = run("verify-template", "--explain", check.value, "--json").document["data"]
+    assert data == {
+        "id": check.value,
+        "summary": page.summary,
+        "what": page.what,
+        "why": page.why,
+        "fix": page.fix,
+    }
+    assert " ".join(text.split()).count(page.fix) == 1
+
+
+def test_a_check_that_does_not_exist_has_no_page(run: Run) -> None:
+    outcome = run("verify-template", "--explain", "append-onl")
+
+    assert outcome.code == 2
+    assert "did you mean 'append-only'" in outcome.err
+
+
+_TIMED = """
+import json, resource, sys
+from titocli.__main__ import main
+code = main(sys.argv[1:])
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+heavy = sorted({"torch", "transformers", "sglang"} & sys.modules.keys())
+print(json.dumps([sum(one.ru_utime + one.ru_stime for one in used), code, heavy]))
+"""
+
+
+def cpu_seconds(*words: str, limit: float) -> float:
+    """The least of at most three runs, processes that it started included; more than ``limit`` is tried again."""
     seconds = []
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        spent, rest = done.stdout.splitlines()[-1].split(" ", 1)
-        assert rest == "0 []"
+        command = [sys.executable, "-c", _TIMED, "verify-template", *words, "--save", "off"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        spent, code, heavy = json.loads(done.stdout.splitlines()[-1])
+        assert (code, heavy) == (0, [])
         seconds.append(float(spent))
-        if min(seconds) < 2:
+        if spent < limit:
             break
-    assert min(seconds) < 3
+    return min(seconds)
+
+
+def test_one_family_takes_two_seconds_of_work_and_loads_nothing_heavy() -> None:
+    assert cpu_seconds("qwen3", limit=2) < 2
+
+
+def test_all_families_take_sixty_seconds_of_work_which_is_thirty_on_two_cores() -> None:
+    assert cpu_seconds("--all", "--jobs", "2", limit=60) < 60
 
 
 @pytest.mark.parametrize("example", [line for line in EXAMPLES.strip().splitlines() if "--all" not in line])
@@ -297,7 +460,7 @@ def test_every_example_in_help_runs(run: Run, folder: Path, example: str) -> Non
         (folder / name).write_text(TEMPLATE)
     (folder / "failing.json").write_text(json.dumps([{"role": "user", "content": "hi"}]))
     words = shlex.split(example.partition("  # ")[0])[1:]
-    outcome = run(*words, *(() if "--list-checks" in words else QUICK))
+    outcome = run(*words, *(() if {"--list-checks", "--explain"} & {*words} else QUICK))
 
     assert outcome.code in (0, 1), outcome.err
     assert outcome.out

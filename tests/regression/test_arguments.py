@@ -87,7 +87,9 @@ def test_kwargs_that_belong_to_others_change_nothing(
 
 
 @pytest.mark.case("d03")
-@pytest.mark.parametrize("name", ["messages", "tools", "documents", "add_generation_prompt"])
+@pytest.mark.parametrize(
+    "name", ["messages", "tools", "documents", "add_generation_prompt", "raise_exception", "namespace"]
+)
 def test_a_reserved_name_is_named_and_leaves_the_prompt_alone(name: str) -> None:
     of = transcript()
     with pytest.raises(UnsupportedRequest) as refused:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import httpx
@@ -77,18 +80,42 @@ def test_a_template_that_fails_is_a_bad_request_with_a_code(
     assert len(shown(troubled)["records"]) == len(before["records"]) + 1
 
 
+SLOW_START = """
+import asyncio
+from tests.server.conftest import ScriptedEngine, serve_family
+from titocli.server.serve import base_url, bind, serve
+from titocli.session.history import HistoryPolicy
+
+class Slow(ScriptedEngine):
+    async def start(self):
+        await asyncio.sleep(2)
+
+listener = bind("127.0.0.1", 0)
+print(base_url(listener), flush=True)
+server = serve_family(Slow(), "qwen3", HistoryPolicy.TREE)
+serve(server, listener, on_ready=lambda: print("ready", flush=True))
+"""
+
+
 @pytest.mark.hazard(17)
-def test_a_server_that_listens_answers_every_route(engine: ScriptedEngine) -> None:
-    with (
-        running(serve_family(engine, "qwen3", HistoryPolicy.TREE)) as url,
-        httpx.Client(base_url=url) as http,
-    ):
-        assert http.get("/ready").status_code == 200
-        session = http.post("/sessions").json()["session_id"]
-        began = time.monotonic()
-        reply = http.post(f"/sessions/{session}/v1/chat/completions", json={"messages": [U]})
-        assert reply.status_code == 200
-        assert time.monotonic() - began < 10
+def test_an_open_port_is_not_called_ready_and_a_ready_server_answers_every_route() -> None:
+    with subprocess.Popen([sys.executable, "-c", SLOW_START], cwd=ROOT, stdout=PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        with httpx.Client(base_url=url, timeout=60) as http:
+            with pytest.raises(httpx.ReadTimeout):  # connected, and nothing answers yet
+                http.get("/ready", timeout=0.2)
+            assert server.stdout.readline() == "ready\n"
+            answers = [http.get("/ready"), http.get("/health"), http.post("/sessions")]
+            session = answers[-1].json()["session_id"]
+            base, asked = f"/sessions/{session}", {"messages": [U], "max_tokens": 9}
+            paths = ("v1/chat/completions", "v1/messages", "v1/messages/count_tokens")
+            answers += [http.post(f"{base}/{path}", json=asked) for path in paths]
+            answers.append(http.post(f"{base}/samples"))
+        server.send_signal(signal.SIGTERM)
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert server.returncode == 0
 
 
 @pytest.fixture

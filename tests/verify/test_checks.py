@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.verify.subjects import call, found, held, message, of_family, plain, talk, unknown
 from titocli.families.registry import get_family
+from titocli.jsonvalue import Message
+from titocli.tokens.ids import token_ids
 from titocli.verify.checks.pages import PAGES
 from titocli.verify.checks.sandbox import forbidden_constructs
 from titocli.verify.events import Case, CheckId, FailureKind
@@ -57,6 +61,48 @@ def test_a_template_that_raises_for_a_made_up_history_has_no_suffix() -> None:
     finding = found(plain(("{% for m in messages %}", guard)), CheckId.SUFFIX_INDEPENDENCE, talk("uau"))
     assert finding is not None
     assert finding.kind is FailureKind.TEMPLATE_RAISED
+
+
+def test_a_turn_that_was_cut_off_must_join_to_the_same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = talk("uau")
+    for name in ("qwen3", "minimax_m25", "kimi25", "inkling", "deepseekv4"):
+        assert found(of_family(get_family(name)), CheckId.BOUNDARY_TOKENS, case) is None
+        contract = of_family(get_family(name))
+        assert contract.encoding is not None
+        unclosed = replace(contract.encoding.boundary, closing=token_ids())
+        monkeypatch.setattr(contract.encoding, "_boundary", unclosed)
+        finding = found(contract, CheckId.BOUNDARY_TOKENS, case)
+        assert finding is not None, name
+        assert finding.kind is FailureKind.TOKENS_DIFFER
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "said"),
+    [
+        ("glm47", ("'[gMASK]<sop>'", "'[gMASK]<sop>[gMASK]<sop>'"), "begins with '[gMASK]<sop>' twice"),
+        ("minimax_m25", ("{{- ']~!b['", "{{- ']~!b[]~!b['"), "begins with ']~!b[' twice"),
+        (
+            "glm47",
+            ("'<|' + message.role + '|>'", "'<|' + message.role | upper + '|>'"),
+            "not opened by a token",
+        ),
+    ],
+)
+def test_a_head_that_comes_twice_and_an_opener_that_is_no_token_are_found(
+    name: str, edit: tuple[str, str], said: str
+) -> None:
+    assert found(held(name), CheckId.BOUNDARY_TOKENS, talk("uau")) is None
+    finding = found(held(name, edit), CheckId.BOUNDARY_TOKENS, talk("uau"))
+    assert finding is not None
+    assert said in finding.sentence
+
+
+def test_an_answer_of_nothing_that_is_not_printed_is_no_turn_that_was_stored() -> None:
+    silent = [message("user", "q"), message("assistant", ""), message("user", "r")]
+    assert found(held("inkling"), CheckId.BOUNDARY_TOKENS, silent) is None
+    endless = ("'<|content_model_end_sampling|>' if turn", "'' if turn")
+    assert found(held("inkling", endless), CheckId.BOUNDARY_TOKENS, silent) is None
+    assert found(held("inkling", endless), CheckId.BOUNDARY_TOKENS, talk("uau")) is not None
 
 
 def test_a_boundary_that_the_template_does_not_print_is_found_in_the_ids() -> None:
@@ -143,6 +189,57 @@ def test_what_is_said_and_not_printed_is_lost(edit: tuple[str, str], kind: Failu
     assert finding.kind is kind
 
 
+def answered(result: str) -> list[Message]:
+    asked = message("assistant", "", tool_calls=[call("f", 0, v="w")])
+    return [message("user", "q"), asked, message("tool", result, tool_call_id="functions.f:0")]
+
+
+def test_an_empty_result_that_is_left_out_is_found() -> None:
+    case = answered("")
+    assert found(held("qwen3"), CheckId.TOOL_SHAPES, case) is None
+    edit = ("+ content + '\\n</tool_response>' }}", "+ content + '\\n</tool_response>' if content }}")
+    finding = found(held("qwen3", edit), CheckId.TOOL_SHAPES, case)
+    assert finding is not None
+    assert (finding.kind, finding.state_end, "empty result" in finding.sentence) == (
+        FailureKind.TOOL_LOST,
+        None,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("kimi25", ("'## Return of ' ~ message.tool_call_id", "'## Return of tool'")),
+        ("inkling", ("{%- set name = tool_name(message, messages[:loop.index0]) %}", "{%- set name = '' %}")),
+    ],
+)
+def test_a_result_that_does_not_say_which_call_it_answers_is_found(name: str, edit: tuple[str, str]) -> None:
+    case = answered("r")
+    assert found(held(name), CheckId.TOOL_SHAPES, case) is None
+    finding = found(held(name, edit), CheckId.TOOL_SHAPES, case)
+    assert finding is not None
+    assert "which call it answers" in finding.sentence
+
+
+def test_arguments_in_another_order_are_found_where_a_family_keeps_it() -> None:
+    order = message("assistant", "", tool_calls=[call("f", zone="north", area="south")])
+    case = [message("user", "q"), order]
+    by_name = ("else call.arguments | tojson", "else call.arguments | tojson(sort_keys=True)")
+    assert found(held("qwen3"), CheckId.TOOL_SHAPES, case) is None
+    assert found(held("qwen3", by_name), CheckId.TOOL_SHAPES, case) is not None
+    assert found(held("inkling"), CheckId.TOOL_SHAPES, case) is None  # Inkling's template sorts them
+
+
+def test_a_switch_of_thinking_that_is_read_and_does_nothing_is_found() -> None:
+    assert found(held("qwen35"), CheckId.KWARGS_GUARD, talk("u")) is None
+    idle = ("('\\n</think>\\n\\n' if is_off else '')", "''")
+    finding = found(held("qwen35", idle), CheckId.KWARGS_GUARD, talk("u"))
+    assert finding is not None
+    assert finding.kind is FailureKind.KWARG_UNREAD
+    assert "enable_thinking changes nothing" in finding.sentence
+
+
 def test_a_kwarg_of_the_turn_must_not_change_what_is_before_the_generation_prompt() -> None:
     contract = held(
         "qwen3", ("{%- if tools %}", "{%- if enable_thinking is false %}off{% endif %}{%- if tools %}")
@@ -183,6 +280,29 @@ def test_pythons_spelling_of_a_value_is_found(value: object) -> None:
     finding = found(leaking, CheckId.NO_REPR_LEAK, case)
     assert finding is not None
     assert finding.kind is FailureKind.PYTHON_REPR
+
+
+@pytest.mark.parametrize(
+    ("value", "printed", "escape"),
+    [
+        ("Zürich", "(c.function.arguments | tojson(ensure_ascii=True))", "\\\\u00fc"),
+        ("a < b", "(c.function.arguments | tojson | e)", "&#34;"),
+        ("plain", "(c.function.arguments | tojson | tojson)", '\\\\"'),
+    ],
+)
+def test_a_character_that_is_escaped_and_need_not_be_is_found(value: str, printed: str, escape: str) -> None:
+    case = [message("user", "q"), message("assistant", "", tool_calls=[call("f", v=value)])]
+    assert found(plain(), CheckId.NO_REPR_LEAK, case) is None
+    finding = found(plain(("(c.function.arguments | tojson)", printed)), CheckId.NO_REPR_LEAK, case)
+    assert finding is not None
+    assert finding.kind is FailureKind.TEXT_ESCAPED
+    assert escape in finding.sentence
+
+
+@pytest.mark.parametrize("text", ["&lt;b&gt;", 'say "x"', "\\u00e9", "tab\t and \x01"])
+def test_an_escape_that_is_in_the_conversation_is_no_leak(text: str) -> None:
+    case = [message("user", text), message("assistant", "", tool_calls=[call("f", v=text)])]
+    assert found(plain(), CheckId.NO_REPR_LEAK, case) is None
 
 
 def test_a_word_that_the_user_wrote_is_no_leak() -> None:

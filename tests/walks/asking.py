@@ -5,14 +5,28 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from tests.session.naive import NaiveSession
+from tests.session.naive import Attach, NaiveSession
 from titocli.families.family import ToolRuns
 
-from .engine import WORDS
+from .engine import WORDS, Scripted
+from .wires import Wire
 
 Message = dict[str, Any]
+
+
+@dataclass(eq=False)
+class Ask:
+    """One request: what is sent, what the model says of it, what the engine will do."""
+
+    seed: int
+    wire: Wire
+    messages: list[Message]
+    attach: Attach
+    with_tools: bool
+    scripted: Scripted
 
 
 class Asking:
@@ -135,7 +149,7 @@ class Asking:
 
     def reply(self) -> Message:
         """What a model says next: text, thoughts, calls."""
-        content = self.chance.choice([self.text(), self.text(), "same answer"])
+        content = self.chance.choice([self.text(), "same answer"])
         reply: Message = {"role": "assistant", "content": content}
         if self.chance.random() < 0.2:
             reply["reasoning_content"] = self.text()
@@ -150,4 +164,4 @@ class Asking:
         return {"id": f"functions.f:{2 * self.number + at}", "type": "function", "function": function}
 
 
-__all__ = ["Asking"]
+__all__ = ["Ask", "Asking"]

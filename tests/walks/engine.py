@@ -15,7 +15,7 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
 
 from titocli.engine.pieces import replayed
-from titocli.errors import EngineError
+from titocli.errors import EngineAborted, EngineError, EngineTimeout, EngineUnreachable
 from titocli.families.registry import get_family
 from titocli.families.renderer import Renderer, family_renderer
 from titocli.session.generation import Completion, FinishReason, GenerateRequest, MessageDelta, ToolCallDelta
@@ -23,6 +23,12 @@ from titocli.tokens.ids import token_ids
 from titocli.tokens.tokenizer import Tokenizer
 
 WORDS = ("the ", "weather ", "in ", "Köln ", "is ", "fine", "? ", "日本", "🙂 ", "\n\n", "  ", "x=1;", "été ")
+#: How a generation may fail.
+ERRORS: tuple[EngineError, ...] = (
+    EngineAborted("the engine aborted"),
+    EngineTimeout("the engine was slow"),
+    EngineUnreachable("the engine died"),
+)
 _POLL_SECONDS = 0.001
 _PATIENCE_SECONDS = 60.0
 
@@ -169,11 +175,12 @@ def _cut(completion: Completion) -> Iterator[MessageDelta | Completion]:
 
 
 def _halves(piece: MessageDelta) -> Iterator[MessageDelta]:
-    for name, text in (("reasoning", piece.reasoning), ("content", piece.content)):
-        half = (len(text) + 1) // 2
-        for part in (text[:half], text[half:]):
-            if part:
-                yield MessageDelta(**{name: part})
+    for at in (slice(len(piece.reasoning) // 2), slice(len(piece.reasoning) // 2, None)):
+        if part := piece.reasoning[at]:
+            yield MessageDelta(reasoning=part)
+    for at in (slice(len(piece.content) // 2), slice(len(piece.content) // 2, None)):
+        if part := piece.content[at]:
+            yield MessageDelta(content=part)
 
 
-__all__ = ["WORDS", "Scripted", "WalkEngine", "renderer_of", "sampled", "sampled_ids"]
+__all__ = ["ERRORS", "WORDS", "Scripted", "WalkEngine", "renderer_of", "sampled", "sampled_ids"]

@@ -6,41 +6,23 @@ import asyncio
 import random
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import httpx
 
-from tests.session.naive import Attach, NaiveSession, NaiveTurn
-from titocli.errors import EngineAborted, EngineError, EngineTimeout, EngineUnreachable
+from tests.session.naive import NaiveSession, NaiveTurn
 from titocli.session.generation import FinishReason
 
-from .asking import Asking, Message
-from .engine import Scripted, WalkEngine, sampled
+from .asking import Ask, Asking, Message
+from .engine import ERRORS, Scripted, WalkEngine, sampled
 from .expected import Expected
-from .wires import WIRES, Answer, Wire, fits_anthropic, meaning
+from .wires import WIRES, Answer, fits_anthropic, meaning
 
 #: Requests of one session: a conversation grows with them, and what a step costs the model with it.
-SESSION_STEPS = 50
+SESSION_STEPS = 40
 _SAMPLES_EVERY = 7
 _MARK = re.compile(r"\d+#")
-_ERRORS: tuple[EngineError, ...] = (
-    EngineAborted("the engine aborted"),
-    EngineTimeout("the engine was slow"),
-    EngineUnreachable("the engine died"),
-)
-
-
-@dataclass(eq=False)
-class Ask:
-    """One request: what is sent, what the model says of it, what the engine will do."""
-
-    seed: int
-    wire: Wire
-    messages: list[Message]
-    attach: Attach
-    with_tools: bool
-    scripted: Scripted
 
 
 class Walker:
@@ -86,6 +68,7 @@ class Walker:
         )
         self.model = Expected(naive)
         self.client = Asking(self.chance, naive)
+        self.view: Any = None
         self.log = []
         self.base = str((await self.http.post("/sessions")).json()["base_url"])
         until = self.outcomes["steps"] + steps
@@ -101,9 +84,14 @@ class Walker:
         assert (gone.status_code, gone.json()["error"]["code"]) == (410, "session_deleted")
 
     async def _check(self) -> None:
-        self.model.check_view((await self.http.get(self.base)).json())
+        """The session is the model's, as the step saw it last or as it is now."""
+        view, self.view = self.view, None
+        self.model.check_view(view or await self._look())
         if self.chance.randrange(_SAMPLES_EVERY) == 0:
             await self._check_samples()
+
+    async def _look(self) -> Any:
+        return (await self.http.get(self.base)).json()
 
     async def _check_samples(self) -> None:
         self.model.check_samples((await self.http.get(f"{self.base}/samples")).json()["samples"])
@@ -127,7 +115,9 @@ class Walker:
         wire = self.chance.choice(wires)
         if not wire.anthropic:
             messages = [self.client.respelled(message) for message in messages]
-        attach = self.model.naive.attach(messages)
+        # Anthropic's format carries the value of arguments alone, so a request is found by it.
+        naive = replace(self.model.naive, loose=self.loose or wire.anthropic)
+        attach = naive.attach(messages)
         self.log.append(f"{self.asked} {kind} ({wire}): {len(messages)} messages, expect {attach}")
         script = Scripted(
             completion=sampled(self.family, self.client.reply(), self.chance),
@@ -152,15 +142,19 @@ class Walker:
         await self._absorb([(ask, await self._send(ask))])
 
     async def _pair(self) -> None:
+        """Two at once: both are planned before either commits, as the model has them."""
         asks = [self._ask(), self._ask()]
-        together = tuple(ask.scripted for ask in asks if ask.attach.refused is None)
-        for ask in asks:
-            ask.scripted.together = together
-        answers = await asyncio.gather(*map(self._send, asks))
-        await self._absorb(list(zip(asks, answers, strict=True)))
+        running = [ask.scripted for ask in asks if ask.attach.refused is None]
+        for script in running:
+            script.together, script.held = tuple(running), True
+        sending = [asyncio.ensure_future(self._send(ask)) for ask in asks]
+        await asyncio.gather(*(sent for sent, ask in zip(sending, asks, strict=True) if ask.attach.refused))
+        for script in running:
+            script.held = False
+        await self._absorb(list(zip(asks, await asyncio.gather(*sending), strict=True)))
 
     async def _failing(self) -> None:
-        error = self.chance.choice(_ERRORS)
+        error = self.chance.choice(ERRORS)
         ask = self._ask(error=error, pieces_before_error=self.chance.randrange(4))
         answer = await self._send(ask)
         if ask.attach.refused is not None:
@@ -236,6 +230,7 @@ class Walker:
         self.outcomes[str(answer.code)] += 1
 
     def _nothing(self, ask: Ask, outcome: str) -> None:
+        """The engine ran and nothing is kept."""
         self._check_seen(ask)
         self.log.append(f"  {outcome}")
         self.outcomes[outcome] += 1
@@ -252,8 +247,10 @@ class Walker:
         assert len(stale) == (len(running) - 1 if self.linear and running else 0)
         for ask in stale:
             self._nothing(ask, "stale")
-        nodes = (await self.http.get(self.base)).json()["metadata"]["tree"]["nodes"] if committed else []
-        order = [node["response_id"] for node in nodes]
+        if not committed:
+            return
+        self.view = await self._look()
+        order = [node["response_id"] for node in self.view["metadata"]["tree"]["nodes"]]
         for ask, answer in sorted(
             committed, key=lambda pair: order.index(pair[0].scripted.seen[0].request_id)
         ):

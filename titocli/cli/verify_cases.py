@@ -54,7 +54,7 @@ def _described(where: str) -> list[JsonObject] | None:
         return None
     try:
         values: list[JsonValue] = [
-            json.loads(line) for line in read_text(Path(where)).splitlines() if line.strip()
+            json.loads(line) for line in read_text(Path(where)).split("\n") if line.strip()
         ]
     except ValueError:
         return None  # said with its line by who reads conversations

@@ -19,7 +19,7 @@ IGNORE_FILE = "titocli-ignore.toml"
 def rules_of(named: str | None) -> tuple[IgnoreRule, ...]:
     """The rules of the file ``named`` (None: of ``IGNORE_FILE`` where that exists).
 
-    Raises ``UnreadableFile``; for what is no rule ``InvalidOption`` and ``UnknownName``, with the file's name.
+    Raises ``UnreadableFile``; for what is no rule ``InvalidOption``, ``UnknownName``.
     """
     path = Path(named or IGNORE_FILE)
     if named is None and not path.is_file():

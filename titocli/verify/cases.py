@@ -75,12 +75,12 @@ def _switch(family: Family) -> str | None:
 
 
 _ODD: Mapping[str, JsonValue] = {
+    "wanted": True,
     "count": 3,
     "deep": {"flags": [True, None, False], "name": "Riga"},
     "nothing": None,
     "places": ["Riga", "Bern"],
     "share": 0.5,
-    "wanted": True,
 }
 _CALL: Mapping[str, JsonValue] = {
     "id": "functions.city_weather:0",
@@ -109,6 +109,17 @@ _UNUSUAL = (
                 "name": None,
             },
             {"role": "user", "content": "Question: and in Bern?", "name": None},
+        ),
+        tools=TOOLS,
+    ),
+    Case(
+        name="empty_result",
+        messages=(
+            {"role": "user", "content": "Question: is it warm in Riga?"},
+            {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+            {"role": "tool", "tool_call_id": "functions.city_weather:0", "content": ""},
+            {"role": "assistant", "content": "Answer: nobody knows."},
+            {"role": "user", "content": "Question: and in Bern?"},
         ),
         tools=TOOLS,
     ),

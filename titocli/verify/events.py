@@ -69,6 +69,8 @@ class FailureKind(StrEnum):
     KWARG_DEFAULT_DIFFERS = "kwarg_default_differs"
     #: no-repr-leak: Python's spelling of a value is in the prompt.
     PYTHON_REPR = "python_repr"
+    #: no-repr-leak: text is in the prompt in an escaped spelling that nobody wrote.
+    TEXT_ESCAPED = "text_escaped"
     #: time-invariance: the prompt depends on the clock, or on which render it is.
     TIME_DEPENDENT = "time_dependent"
     #: sandbox: the template changed its input or reads Python's own names.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from titocli.errors import InputError, TemplateRaised, TemplateUnbounded, TitoError, UsageError
 from titocli.families.family import Role
@@ -59,7 +60,7 @@ def _look(looked: Looked, check: Check, states: States, *, is_first: bool) -> No
     try:
         found = check.find(states)
     except TemplateRaised as error:
-        if is_first and states.contract.promise is Promise.DECLARED and _is_orderly(looked.case):
+        if is_first and states.contract.promise is Promise.DECLARED and _is_orderly(states):
             looked.failing[check.id] = raised_finding(states, error)
         else:
             looked.refused[check.id] = error
@@ -77,12 +78,15 @@ def _of_case(case: Case, error: TitoError) -> TitoError:
     return type(error)(f"{case.name}: {error.message}", hint=error.hint, details=error.details)
 
 
-def _is_orderly(case: Case) -> bool:
-    """Whether tool results follow their calls; nobody promises a place for others."""
-    before = ["", *(str(message["role"]) for message in case.messages)]
-    return all(
-        role != Role.TOOL or before[index] in {Role.TOOL, Role.ASSISTANT}
-        for index, role in enumerate(before[1:])
+def _is_orderly(states: States) -> bool:
+    """Whether results follow their calls, and system messages stand where the contract allows them."""
+    late_system = Role.SYSTEM in states.contract.family.append_roles
+    return (
+        all(
+            before in {Role.TOOL, Role.ASSISTANT} if role == Role.TOOL else role != Role.SYSTEM or late_system
+            for before, role in pairwise(states.roles)
+        )
+        and states.roles[0] != Role.TOOL
     )
 
 

@@ -37,14 +37,14 @@ class IgnoreRule:
     kind: FailureKind | None = None
     target: str = "*"
 
-    def covers(self, target: Target, failure: Failure) -> bool:
-        """Whether the rule takes this failure away."""
+    def names(self, target: Target) -> bool:
+        """Whether the rule is for this target: by its name, its family or its template."""
         names = (target.name, target.family, target.template)
-        return (
-            failure.check is self.check
-            and self.kind in (None, failure.kind)
-            and any(fnmatchcase(name, self.target) for name in names)
-        )
+        return any(fnmatchcase(name, self.target) for name in names)
+
+    def covers(self, target: Target, check: CheckId, kind: FailureKind) -> bool:
+        """Whether the rule takes such a failure away."""
+        return check is self.check and self.kind in (None, kind) and self.names(target)
 
 
 def ignore_rules(document: Mapping[str, JsonValue]) -> tuple[IgnoreRule, ...]:
@@ -129,9 +129,10 @@ class Ignoring:
                     yield event
 
     def _rule_for(self, target: Target | None, failure: Failure) -> IgnoreRule | None:
-        rule = next(
-            (rule for rule in self.rules if target is not None and rule.covers(target, failure)), None
-        )
+        if target is None:
+            return None
+        covering = (rule for rule in self.rules if rule.covers(target, failure.check, failure.kind))
+        rule = next(covering, None)
         if rule is not None:
             self._used.add(rule)
         return rule

@@ -28,6 +28,7 @@ from titocli.verify.events import (
 )
 from titocli.verify.examine import Failing, Looked, look_at
 from titocli.verify.features import coverage, expected
+from titocli.verify.ignore import IgnoreRule
 
 #: A progress event comes every so many conversations.
 _STEP = 10
@@ -38,6 +39,8 @@ class Plan:
     """How to check: which conversations, which checks, and when to stop.
 
     ``cases`` (None: the schedules and ``examples`` generated conversations of ``seed``) are a user's own.
+    With ``fail_fast`` a failure that one of ``rules`` covers is no reason to stop; it is not left out of the
+    events here, for ``Ignoring`` does that.
     """
 
     examples: int = DEFAULT_EXAMPLES
@@ -45,6 +48,7 @@ class Plan:
     thinking: Thinking = Thinking.BOTH
     checks: tuple[CheckId, ...] = tuple(CHECKS)
     fail_fast: bool = False
+    rules: tuple[IgnoreRule, ...] = ()
     cases: tuple[Case, ...] | None = None
 
 
@@ -100,9 +104,17 @@ def verify(contract: Contract, plan: Plan) -> Iterator[Event]:
         tally.add(looked)
         if tally.looked % _STEP == 0:
             yield Progress(done=tally.looked, cases=len(cases))
-        if plan.fail_fast and looked.failing:
+        if plan.fail_fast and _counts(contract, plan, looked):
             break
     yield from conclude(contract, plan, tally, cases, started)
+
+
+def _counts(contract: Contract, plan: Plan, looked: Looked) -> bool:
+    """Whether a failure was found that no rule covers."""
+    return any(
+        not any(rule.covers(contract.target, check, finding.kind) for rule in plan.rules)
+        for check, finding in looked.failing.items()
+    )
 
 
 def begin(contract: Contract, plan: Plan, cases: Sequence[Case]) -> Iterator[Event]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from titocli.families.thinking import THINKING_NAMES
+from titocli.families.family import Role
+from titocli.families.thinking import THINKING_NAMES, own_thinking_name
 from titocli.verify.checks.finding import Check, Finding, differing
 from titocli.verify.contract import Promise
 from titocli.verify.events import CheckId, FailureKind
 from titocli.verify.states import Shown, States
 
+#: Messages of a conversation by which a kwarg is tried.
+_SHORT = 4
 #: A name that no template reads.
 _UNKNOWN = "titocli_reads_nothing"
 
 
 def _find(states: States) -> Finding | None:
     declared = states.contract.promise is Promise.DECLARED
-    named = (_unread(states) or _other_default(states)) if declared else None
+    named = (_unread(states) or _powerless(states) or _other_default(states)) if declared else None
     return named or _leaking(states)
 
 
@@ -33,6 +36,30 @@ def _unread(states: States) -> Finding | None:
         actual="",
         at=0,
     )
+
+
+def _powerless(states: States) -> Finding | None:
+    """A switch of thinking that changes nothing, not even what opens the next turn."""
+    family = states.contract.family
+    name = own_thinking_name(family)
+    values = {**family.pinned_kwargs, **family.turn_kwargs}.get(name or "", ())
+    if name is None or set(values) != {True, False} or not _is_short_question(states):
+        return None
+    on, off = (Shown(len(states.roles), True, changed=((name, value),)) for value in (True, False))
+    if states.shown(on) != states.shown(off):
+        return None
+    return Finding(
+        kind=FailureKind.KWARG_UNREAD,
+        sentence=f"the kwarg {name} changes nothing, not even what opens the next turn",
+        expected=name,
+        actual="",
+        at=0,
+    )
+
+
+def _is_short_question(states: States) -> bool:
+    """Whether the case is a short one that asks for a turn: enough to see what a kwarg does to it."""
+    return len(states.roles) <= _SHORT and states.roles[-1] != Role.ASSISTANT
 
 
 def _leaking(states: States) -> Finding | None:

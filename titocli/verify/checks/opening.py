@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from titocli.families.family import Role
+from titocli.families.family import Glue, Role
 from titocli.jsonvalue import Message
 from titocli.verify.checks.finding import Check, Finding, differing
 from titocli.verify.events import CheckId, FailureKind
@@ -35,6 +35,9 @@ def _wrong(states: States, end: int) -> Finding | None:
     family = states.contract.family
     if not added:
         return _prompt(states, end, "asking for a turn adds nothing that opens one")
+    ended = family.boundary.after + family.boundary.text if isinstance(family.boundary, Glue) else ""
+    if not before.endswith(ended):
+        return _prompt(states, end, f"the message before the next turn is not ended by {ended!r}")
     start, resumes = family.assistant_start, family.assistant_resumes
     if start is not None and start not in added and not _goes_on(before, added, resumes):
         return _prompt(states, end, f"the next turn is not opened by {start!r}")

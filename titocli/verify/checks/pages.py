@@ -34,8 +34,8 @@ _PAGES = (
         fix="Look at the template line that is named. Usual causes: reasoning that is printed only after "
         "the last user message (fix the kwarg that keeps it, such as preserve_thinking=true or "
         "clear_thinking=false), a condition on loop.last, an index counted from the end, text that is "
-        "trimmed in history only. Where only one role breaks it, leave that role out with --append- "
-        "role.",
+        "trimmed in history only. Where only one role breaks it, leave that role out: name the others "
+        "with --append-role.",
     ),
     CheckPage(
         id=CheckId.SUFFIX_INDEPENDENCE,
@@ -53,9 +53,12 @@ _PAGES = (
     CheckPage(
         id=CheckId.BOUNDARY_TOKENS,
         summary="stored ids, boundary and suffix ids are the ids of the whole text",
-        what="With a tokenizer: the ids of a state, cut where a model stops, joined by the family's "
-        "boundary rule with the ids of the suffix, must be the ids that encoding the whole later "
-        "state gives.",
+        what="With a tokenizer, or with ids of bytes and the family's control tokens: the ids of a state, "
+        "as a model leaves them (up to its stop token, or cut off before it by a length limit), "
+        "joined by the family's boundary rule with the ids of the suffix, must be the ids that "
+        "encoding the whole later state gives. Where turns have no end of their own, the next message "
+        "must open with a token at which the model stops. No prompt begins twice with the same control "
+        "tokens.",
         why="Text that agrees is not enough: a token may span the place where stored ids end, and a model "
         "stops before or after the newline that its template prints. A wrong rule gives ids that no "
         "prompt has.",
@@ -66,7 +69,8 @@ _PAGES = (
         id=CheckId.GENERATION_PROMPT,
         summary="the next turn is opened at the end, in the way its text will stand in history",
         what="A render with generation prompt is the render without it and something more, which starts as "
-        "the contract says. The prompt must also be how the answered turn begins once it is history: "
+        "the contract says and comes after the written end of the message before it. The prompt must "
+        "also be how the answered turn begins once it is history: "
         "with reasoning where the prompt opens some, without where it closes it.",
         why="A generation prompt that is missing lets the model write its own header; one that the "
         "history does not repeat means that the model was prompted with text that later turns no "
@@ -90,7 +94,9 @@ _PAGES = (
     CheckPage(
         id=CheckId.TOOL_SHAPES,
         summary="tools, calls and results are all printed, whatever shape they come in",
-        what="Names and texts of tools, calls, arguments and results must occur in the render, in order. "
+        what="Names and texts of tools, calls, arguments and results must occur in the render, in order; "
+        "so must what a family prints to say which call a result answers. An empty result is printed "
+        "as any other. "
         "Arguments as JSON text and as an object, content as text and as a list of text parts, "
         "content that is absent, null or empty beside calls render the same.",
         why="Clients send all of these shapes. A template that ignores one prints an empty result or no "
@@ -103,6 +109,7 @@ _PAGES = (
         id=CheckId.KWARGS_GUARD,
         summary="kwargs change only what the contract says that they change",
         what="A kwarg that may change every turn must not change text before the generation prompt. A "
+        "switch of thinking must change something. A "
         "kwarg that the template does not read must change nothing. Every kwarg that the contract "
         "fixes or pins is one that the template reads.",
         why="A kwarg that is written into the prefix and changes on a later turn rewrites history without "
@@ -112,14 +119,15 @@ _PAGES = (
     ),
     CheckPage(
         id=CheckId.NO_REPR_LEAK,
-        summary="no Python spelling of a value is in the prompt",
+        summary="no Python spelling of a value, and no escaped character, that nobody wrote",
         what="Conversations with null, true, false, lists and objects where OpenAI's API allows them are "
         "rendered; None, True, False, Python lists of objects and object addresses that nobody wrote "
-        "must not occur.",
+        "must not occur. Nor may HTML's escapes (&lt;), JSON's escapes of characters that need none "
+        "(\\u00e9), or escaped quotes.",
         why="A model that was trained on JSON reads None where its training had null. The usual way there "
         "is a field that is present and null, or an argument printed with str().",
-        fix="Use tojson, or test for none before printing. Where a checkpoint was trained on that "
-        "spelling, put it into the ignore file with that reason.",
+        fix="Use tojson once, without ensure_ascii and without |e, or test for none before printing. Where "
+        "a checkpoint was trained on that spelling, put it into the ignore file with that reason.",
     ),
     CheckPage(
         id=CheckId.TIME_INVARIANCE,

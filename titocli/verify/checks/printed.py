@@ -17,6 +17,10 @@ from titocli.verify.contract import Contract
 from titocli.verify.events import Case, CheckId, FailureKind
 from titocli.verify.states import Shown, States
 
+#: Grammars whose templates may print arguments in the order of their names.
+_MAY_SORT = (None, ToolCallGrammar.INKLING_BLOCKS)
+#: What an empty result is tried with.
+_WORD = "x"
 #: Text that no template has a reason to spell otherwise.
 _PLAIN = re.compile(r"[A-Za-z][\w .,:?'-]*")
 
@@ -84,7 +88,7 @@ def _prints_no_reasoning(contract: Contract) -> str | None:
 
 
 def _lost_parts(states: States) -> Finding | None:
-    return _lost_tools(states) or _lost_messages(states) or _differing_shape(states)
+    return _lost_tools(states) or _lost_messages(states) or _lost_result(states) or _differing_shape(states)
 
 
 def _lost_tools(states: States) -> Finding | None:
@@ -106,11 +110,12 @@ def _lost_tools(states: States) -> Finding | None:
 
 
 def _words_of(function: JsonObject) -> Iterator[str]:
-    """Description and parameter names, where they are plain."""
+    """Descriptions and parameter names, where they are plain."""
     parameters = function.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
-    names = list(properties) if isinstance(properties, Mapping) else []
-    for text in (function.get("description"), *names):
+    named = properties if isinstance(properties, Mapping) else {}
+    described = [schema.get("description") for schema in named.values() if isinstance(schema, Mapping)]
+    for text in (function.get("description"), *named, *described):
         if isinstance(text, str) and _PLAIN.fullmatch(text):
             yield text
 
@@ -118,16 +123,47 @@ def _words_of(function: JsonObject) -> Iterator[str]:
 def _lost_messages(states: States) -> Finding | None:
     total, place = len(states.roles), 0
     text = states.text(total)
+    names: dict[JsonValue, str] = {}
     for run in _runs(states.messages):
         ends = [place]
-        for part in (part for message in run for part in _parts(states.contract.family, message)):
+        for part in (part for message in run for part in _parts(states.contract.family, message, names)):
             # A run of results may be printed in the order of its calls.
             found = text.find(part.text, place if len(run) > 1 else ends[-1])
             if found < 0:
                 return _missing(states, total, ends[-1], part)
             ends.append(found + len(part.text))
         place = max(ends)
+        names = _named_calls(run[-1]) or names
     return None
+
+
+def _named_calls(message: Message) -> dict[JsonValue, str]:
+    """The names of the functions that a message calls, by the calls' ids."""
+    calls = ((call.get("id"), call.get("function", call)) for call in _calls(message))
+    return {call_id: str(one["name"]) for call_id, one in calls if isinstance(one, Mapping)}
+
+
+def _lost_result(states: States) -> Finding | None:
+    """A result without text that is printed otherwise than one with text, as if it had never come."""
+    for end, message in enumerate(states.messages, 1):
+        if message["role"] == Role.TOOL and message.get("content") == "" and not _is_generated(states):
+            spoken = _with_text(states, end - 1).text(end)
+            actual = states.text(end)
+            at = shared_length(spoken, actual)
+            if spoken != f"{actual[:at]}{_WORD}{actual[at:]}":
+                what = f"the empty result at message {end - 1} is printed otherwise than one with text"
+                return _missing(states, end, at, _Part(spoken[at:], what, FailureKind.TOOL_LOST))
+    return None
+
+
+def _with_text(states: States, index: int) -> States:
+    messages = list(states.case.messages)
+    messages[index] = {**messages[index], "content": _WORD}
+    return States(states.contract, replace(states.case, messages=tuple(messages)))
+
+
+def _is_generated(states: States) -> bool:
+    return states.case.name.startswith("generated")
 
 
 def _runs(messages: Sequence[Message]) -> Iterator[list[Message]]:
@@ -140,7 +176,9 @@ def _runs(messages: Sequence[Message]) -> Iterator[list[Message]]:
     yield run
 
 
-def _parts(family: Family, message: Message) -> Iterator[_Part]:
+def _parts(family: Family, message: Message, names: Mapping[JsonValue, str]) -> Iterator[_Part]:
+    if message["role"] == Role.TOOL and (label := _label(family, message, names)):
+        yield _Part(label, "a tool result does not say which call it answers", FailureKind.TOOL_LOST)
     content = _stripped(message.get("content"))
     if content and "think>" not in content:
         yield _Part(content, f"the content of a {message['role']} message is lost", FailureKind.CONTENT_LOST)
@@ -149,8 +187,18 @@ def _parts(family: Family, message: Message) -> Iterator[_Part]:
         function = call.get("function", call)
         if isinstance(function, Mapping):
             named = call["id"] if prints_ids else function["name"]
-            for text in (str(named), *_plain_arguments(function.get("arguments"))):
+            for text in (str(named), *_plain_arguments(family, function.get("arguments"))):
                 yield _Part(text, "the name or an argument of a tool call is lost", FailureKind.TOOL_LOST)
+
+
+def _label(family: Family, message: Message, names: Mapping[JsonValue, str]) -> str:
+    """What the family prints before a result: the id of its call, or the name of its tool."""
+    answered = message.get("tool_call_id")
+    if family.parsers.tool_call is ToolCallGrammar.KIMI_SECTIONS:
+        return str(answered or "")
+    if family.parsers.tool_call is ToolCallGrammar.INKLING_BLOCKS:
+        return str(message.get("name") or names.get(answered, ""))
+    return ""
 
 
 def _calls(message: Message) -> list[JsonObject]:
@@ -158,9 +206,11 @@ def _calls(message: Message) -> list[JsonObject]:
     return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, Sequence) else []
 
 
-def _plain_arguments(arguments: JsonValue) -> list[str]:
-    """Keys and plain values, where their order is that of templates that sort them."""
-    if not isinstance(arguments, Mapping) or list(arguments) != sorted(arguments):
+def _plain_arguments(family: Family, arguments: JsonValue) -> list[str]:
+    """Keys and plain values, where it is known in which order they are printed."""
+    if not isinstance(arguments, Mapping):
+        return []
+    if family.parsers.tool_call in _MAY_SORT and list(arguments) != sorted(arguments):
         return []
     words = [word for pair in arguments.items() for word in pair if isinstance(word, str)]
     return [word for word in words if _PLAIN.fullmatch(word)]
@@ -168,7 +218,7 @@ def _plain_arguments(arguments: JsonValue) -> list[str]:
 
 def _differing_shape(states: States) -> Finding | None:
     """Schedules alone: they say the same in every shape."""
-    if states.case.name.startswith("generated"):
+    if _is_generated(states):
         return None
     other = States(states.contract, replace(states.case, messages=_reshaped(states.case.messages)))
     total = len(states.roles)

@@ -1,4 +1,4 @@
-"""time-invariance and no-repr-leak: nothing but the conversation is in the prompt."""
+"""time-invariance and no-repr-leak: nothing but the conversation is in the prompt, spelled as it came."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ _REPR = re.compile(
     r"\b(?:None|True|False|Undefined)\b|<[\w.]+ object at 0x|<(?:function|bound method|built-in) "
     r"|\bdict_(?:items|keys|values)\(|\{'[^'\n]{0,40}':|\['"
 )
+#: HTML's and JSON's way to write characters that a prompt can have as they are.
+_ESCAPED = re.compile(r"&(?:lt|gt|amp|quot|#x?[0-9a-f]+);|\\u(?!00[01])[0-9a-f]{4}|\\\"")
 #: Grammars whose checkpoints print a scalar argument as Python does, and were trained on that.
 _PLAIN_SCALARS = (ToolCallGrammar.XML_PARAMETERS, ToolCallGrammar.XML_PARAMETERS_LINES)
 #: The same of what a tool's declaration contains.
@@ -78,6 +80,31 @@ def _leaking_repr(states: States) -> Finding | None:
                 actual_from=shown,
             )
     return None
+
+
+def _escaped(states: States) -> Finding | None:
+    """An escape of HTML or JSON that neither the conversation nor the template has."""
+    shown = Shown(len(states.roles), generation_prompt=True)
+    text = states.shown(shown)
+    matches = list(_ESCAPED.finditer(text))
+    if not matches:
+        return None
+    words = "\n".join(_texts([*states.messages, *states.tools, states.kwargs], plain=False))
+    # A quote inside a JSON string is escaped rightly.
+    allowed = words + states.contract.target.source + ('\\"' if '"' in words else "")
+    found = next((match for match in matches if match[0] not in allowed), None)
+    return found and Finding(
+        kind=FailureKind.TEXT_ESCAPED,
+        sentence=f"{found[0]!r} is in the prompt, an escaped character, and nobody wrote it",
+        expected=text[: found.start()],
+        actual=text,
+        at=found.start(),
+        actual_from=shown,
+    )
+
+
+def _misspelled(states: States) -> Finding | None:
+    return _leaking_repr(states) or _escaped(states)
 
 
 def _written(states: States) -> str:
@@ -115,6 +142,6 @@ def _scalars(value: JsonValue) -> Iterator[JsonValue]:
 
 
 TIME_INVARIANCE = Check(id=CheckId.TIME_INVARIANCE, find=_unsteady)
-NO_REPR_LEAK = Check(id=CheckId.NO_REPR_LEAK, find=_leaking_repr)
+NO_REPR_LEAK = Check(id=CheckId.NO_REPR_LEAK, find=_misspelled)
 
 __all__ = ["NO_REPR_LEAK", "TIME_INVARIANCE"]
