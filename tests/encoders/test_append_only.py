@@ -197,7 +197,7 @@ def test_stored_ids_and_a_suffix_are_the_ids_of_the_whole(family: Family) -> Non
         truncated = stored[:-1]
         joint = renderer.boundary.joint(truncated[-1])
         assert (joint.trim, list(joint.glue)) == (0, [stop])
-        assert truncated + list(joint.glue) + suffix == whole
+        assert [*truncated, *joint.glue, *suffix] == list(whole)
         compared += 1
     assert compared > 250
 

@@ -120,7 +120,11 @@ class NaiveSession:
             return ids[:-1]
         if isinstance(rule, Glue) and ids[-1] == self.tokenizer.token_id(rule.after):
             return ids + self.tokenizer.encode(rule.text)
-        return ids
+        stops = self.family.stop_tokens
+        if isinstance(rule, Trim) or ids[-1] in [self.tokenizer.token_id(token) for token in stops]:
+            return ids
+        # The turn was cut off: it is closed as the template closes it.
+        return ids + self.tokenizer.encode(stops[0] + (rule.text if isinstance(rule, Glue) else ""))
 
     def commits(self, planned_head: int | None) -> bool:
         return not self.linear or planned_head == self.head

@@ -37,13 +37,13 @@ def test_an_append_adds_the_boundary_newline_and_the_suffix_to_the_stored_ids(li
     )
 
 
-def test_ids_that_do_not_end_with_the_turn_token_get_no_newline(linear: Transcript) -> None:
+def test_a_turn_that_was_cut_off_is_closed_before_a_message_is_appended(linear: Transcript) -> None:
     plan = linear.plan([U])
     linear.commit(plan, linear.completion(A, stop=False))
 
     appended = linear.plan([U, A, user("more")]).prompt_delta
 
-    assert decoded(linear.session, appended).startswith("<|im_start|>user")
+    assert decoded(linear.session, appended).startswith("<|im_end|>\n<|im_start|>user")
 
 
 def test_a_truncated_turn_of_a_line_is_continued_as_it_is(linear: Transcript) -> None:
