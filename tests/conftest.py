@@ -7,6 +7,7 @@ import signal
 import pytest
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of the real SGLang stay in one process, for they share one server."""
     for item in items:
