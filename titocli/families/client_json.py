@@ -12,12 +12,14 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import is_
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import msgspec
 
 from titocli.families.json_text import SpelledFloat, SpelledInt, integer, real
 from titocli.jsonvalue import JsonObject, JsonValue, Tool
+
+JsonText: TypeAlias = str | bytes | bytearray | memoryview
 
 
 class SpelledObject(dict[str, JsonValue]):
@@ -26,7 +28,7 @@ class SpelledObject(dict[str, JsonValue]):
     spelled: JsonObject
 
 
-def read_json(text: bytes | str) -> JsonValue:
+def read_json(text: JsonText) -> JsonValue:
     """The value of JSON text in UTF-8; of equal keys the last counts.
 
     A lone surrogate, which no UTF-8 holds, is U+FFFD.  1 MB of a conversation takes 2 ms, 1.5 times as long
@@ -34,7 +36,7 @@ def read_json(text: bytes | str) -> JsonValue:
     does not read as it came (such a surrogate, ``-0``).  Raises ``ValueError`` (``json.JSONDecodeError`` with
     the place), for NaN and Infinity too, and ``RecursionError``.
     """
-    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     met: list[SpelledFloat] = []
     try:
         value: JsonValue = msgspec.json.Decoder(float_hook=partial(_noted, met)).decode(data)
@@ -56,8 +58,8 @@ def _noted(met: list[SpelledFloat], text: str) -> float:
     return value
 
 
-def _read_by_python(data: bytes) -> JsonValue:
-    text = data.decode("utf-8", "surrogatepass")
+def _read_by_python(data: bytes | bytearray | memoryview) -> JsonValue:
+    text = str(data, "utf-8", "surrogatepass")
     # The hook is called for every number: only where one is needed.
     whole = integer if _NEGATIVE_ZERO.search(data) else None
     value: JsonValue = json.loads(text, parse_int=whole, parse_float=real, parse_constant=_refuse)

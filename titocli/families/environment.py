@@ -36,6 +36,10 @@ _STEPS_PER_LOOK = 64
 _CHARACTERS_PER_STEP = 10_000
 #: Characters of a date's format, and of the indentation and separators of JSON.
 _DATE_FORM_LIMIT, _JSON_LAYOUT_LIMIT = 200, 100
+#: Names that the sandbox judges; any other name of an object is a key.
+_DICT_ATTRIBUTES = frozenset(dir(dict))
+#: Numbers and truth values, so nothing in them to judge.
+_LOOP_NUMBERS = frozenset(("first", "last", "index", "index0", "revindex", "revindex0", "length"))
 
 
 class _CountingContext(Context):
@@ -170,6 +174,14 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         texts = list(pieces)
         refuse_text(sum(map(len, texts)))
         return "".join(texts)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """What Jinja's sandbox answers; keys and the numbers of a loop, nearly all there is, at once."""
+        if type(obj) is dict and attribute not in _DICT_ATTRIBUTES:
+            return obj[attribute] if attribute in obj else self.undefined(obj=obj, name=attribute)
+        if type(obj) is LoopContext and attribute in _LOOP_NUMBERS:
+            return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
 
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call something a template names; counts against the budget (recursion through macros)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from hashlib import blake2b
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -12,6 +11,7 @@ from starlette.responses import Response
 
 from titocli.errors import TitoError
 from titocli.server.disconnect import unless_disconnected
+from titocli.server.http import digest
 from titocli.server.registry import LiveSession
 from titocli.server.replies import Reply
 from titocli.server.sse import event_stream
@@ -20,8 +20,8 @@ from titocli.server.sse import event_stream
 KEY_HEADERS = ("idempotency-key", "x-miles-generation-id")
 
 
-def keyed_reply(
-    live: LiveSession, request: Request, body: bytes, make: Callable[[], AsyncIterator[bytes]]
+async def keyed_reply(
+    live: LiveSession, request: Request, body: bytearray, make: Callable[[], AsyncIterator[bytes]]
 ) -> Reply:
     """The reply that ``make`` makes, or the one that was made under the request's key before.
 
@@ -30,10 +30,10 @@ def keyed_reply(
     key = next((value for name in KEY_HEADERS if (value := request.headers.get(name))), None)
     if key is None:
         return Reply(make())
-    digest = blake2b(request.url.path.encode() + b"\0" + body, digest_size=16).digest()
-    reply = live.replies.get(key, digest)
+    asked = await digest(body, request.url.path.encode())
+    reply = live.replies.get(key, asked)
     if reply is None:
-        reply = Reply(make(), digest=digest, kept=True)
+        reply = Reply(make(), digest=asked, kept=True)
         live.replies.put(key, reply)
     return reply
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import Executor
+from hashlib import blake2b
+from typing import TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -19,35 +22,40 @@ from titocli.errors import (
     TitoError,
 )
 from titocli.families.client_json import read_json
+from titocli.families.large_json import read_large_json
 from titocli.jsonvalue import JsonObject, JsonValue
 from titocli.server.drain import RETRY_AFTER_SECONDS
 from titocli.wire import anthropic_errors
 from titocli.wire.openai_reply import error_body
 
+Asked = TypeVar("Asked")
+
 #: Bytes of one request body.  Agent histories reach megabytes.
 MAX_BODY_BYTES = 256 * 1024 * 1024
 #: Bytes from which on a body is parsed off the event loop.
 _LARGE_BODY_BYTES = 256 * 1024
+#: Bytes of a body that is read piece by piece: read at once it would hold every thread for 10 ms or more.
+_HUGE_BODY_BYTES = 8 * 1024 * 1024
 #: Bytes of a body over the limit that are read and dropped before the connection is closed.
 _DROPPED_BYTES = 64 * 1024 * 1024
 
 
 async def read_object(request: Request, max_bytes: int = MAX_BODY_BYTES) -> JsonObject:
     """The request body as a JSON object; an empty body is ``{}``."""
-    return await parse_object(await read_body(request, max_bytes))
+    return await understood(await read_body(request, max_bytes), lambda body: body)
 
 
-async def read_body(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytes:
+async def read_body(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytearray:
     """The request body.
 
     Raises ``BodyTooLarge``; the rest of the body is then read and dropped, for a client that is still
     sending would see a broken connection and not the answer.
     """
-    chunks, size = list[bytes](), 0
+    body, size = bytearray(), 0
     async for chunk in request.stream():
         size += len(chunk)
         if size <= max_bytes:
-            chunks.append(chunk)
+            body += chunk  # in place: joining 100 MB at the end would stop the event loop
         elif size > max_bytes + _DROPPED_BYTES:
             break
     if size > max_bytes:
@@ -56,22 +64,37 @@ async def read_body(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytes:
             hint="send less, or raise the server's limit",
             details={"max_bytes": max_bytes},
         )
-    return b"".join(chunks)
+    return body
 
 
-async def parse_object(body: bytes, parser: Executor | None = None) -> JsonObject:
-    """A body as a JSON object; an empty one is ``{}``.
+async def understood(
+    body: bytearray, understand: Callable[[JsonObject], Asked], parser: Executor | None = None
+) -> Asked:
+    """What ``understand`` makes of a body as a JSON object; an empty one is ``{}``.
 
-    Large bodies are parsed off the event loop, by ``parser`` where one is given.
+    Large bodies are read off the event loop, by ``parser`` where one is given.
     """
-    if len(body) > _LARGE_BODY_BYTES:
-        return await asyncio.get_running_loop().run_in_executor(parser, _parse_object, body)
-    return _parse_object(body) if body else {}
+    if len(body) <= _LARGE_BODY_BYTES:
+        return understand(_parse_object(body))
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(parser, lambda: understand(_parse_object(body)))
 
 
-def _parse_object(body: bytes) -> JsonObject:
+async def digest(body: bytearray, *context: bytes) -> bytes:
+    """16 bytes that stand for a body and what goes with it; a large one is hashed off the event loop."""
+    hashed = blake2b(b"\0".join((*context, b"")), digest_size=16)
+    if len(body) <= _LARGE_BODY_BYTES:
+        hashed.update(body)
+    else:
+        await asyncio.to_thread(hashed.update, body)
+    return hashed.digest()
+
+
+def _parse_object(body: bytearray) -> JsonObject:
+    if not body:
+        return {}
     try:
-        parsed = read_json(body)
+        parsed = read_large_json(body) if len(body) > _HUGE_BODY_BYTES else read_json(body)
     except RecursionError as error:
         raise InvalidJson("the request body is nested too deeply") from error
     except ValueError as error:
@@ -125,11 +148,12 @@ def error_headers(error: TitoError) -> dict[str, str]:
 __all__ = [
     "MAX_BODY_BYTES",
     "anthropic_error_response",
+    "digest",
     "encoded",
     "error_headers",
     "error_response",
     "json_response",
-    "parse_object",
     "read_body",
     "read_object",
+    "understood",
 ]
