@@ -7,10 +7,13 @@ import json
 from typing import Any
 
 import pytest
+from jinja2.runtime import LoopContext, Undefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from titocli.errors import TemplateRaised, TemplateSyntax, TemplateUnbounded
 from titocli.families import environment
 from titocli.families.chat_template import compile_template
+from titocli.families.environment import ChatEnvironment
 from titocli.families.template_source import TemplateSource
 
 HI = [{"role": "user", "content": "hi"}]
@@ -56,6 +59,21 @@ def test_the_sandbox_holds() -> None:
     for attempt in ("{{ ''.__class__.__mro__ }}", "{{ messages.append(1) }}", "{{ render.__globals__ }}"):
         with contextlib.suppress(TemplateRaised):
             assert render(attempt) == ""
+
+
+def test_the_quick_ways_to_an_attribute_answer_as_the_sandbox_does() -> None:
+    quick, slow = ChatEnvironment(), ImmutableSandboxedEnvironment()
+    loops = [LoopContext([1, 2], quick.undefined), LoopContext((), quick.undefined)]
+    message = {"role": "user", "keys": 1, "_x": 2, "__class__": 3, "first": 4, "": 5, "none": None}
+    for value in (message, {}, "text", [1], None, *loops):
+        for name in (*message, *dir(value), *dir(loops[0]), "content"):
+            found, judged = quick.getattr(value, name), slow.getattr(value, name)
+            assert type(found) is type(judged), (value, name)
+            if isinstance(found, Undefined):
+                assert found._undefined_message == judged._undefined_message
+                assert found._undefined_exception is judged._undefined_exception
+            elif not callable(found):
+                assert found == judged
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import uvicorn
 
 from tests.session.conftest import renderer_of
 from titocli.engine.pieces import replayed
-from titocli.errors import EngineUnreachable, TitoError
+from titocli.errors import EngineUnreachable
 from titocli.server.app import create_app
 from titocli.server.serve import base_url, bind
 from titocli.server.state import SessionServer
@@ -33,7 +33,7 @@ class ScriptedEngine:
     """Answers as the test says, and remembers what it was asked."""
 
     answer: Answer | None = None
-    error: TitoError | None = None
+    error: Exception | None = None
     requests: list[GenerateRequest] = field(default_factory=list)
     release: threading.Event | None = None
     name: str = "scripted"
@@ -45,7 +45,7 @@ class ScriptedEngine:
     hold: threading.Event | None = None
     #: A stream breaks instead of giving its piece of this number.
     break_after: int | None = None
-    broken_by: TitoError = field(default_factory=lambda: EngineUnreachable("the engine died"))
+    broken_by: Exception = field(default_factory=lambda: EngineUnreachable("the engine died"))
 
     async def start(self) -> None: ...
 

@@ -12,7 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
+import titocli.tokens.tokenizer
 from tests.session.conftest import renderer_of
+from titocli.engine.replay import ReplayEngine
 from titocli.errors import EngineUnreachable
 from titocli.server.app import ROUTES
 from titocli.server.auth import ApiKey
@@ -20,6 +22,7 @@ from titocli.server.openapi import operations
 from titocli.server.registry import SessionRegistry
 from titocli.server.replies import KEPT_REPLIES
 from titocli.server.state import SessionServer
+from titocli.tokens.tokenizer import Tokenizer
 
 from .conftest import ScriptedEngine, running
 from .events import U, events_of, opened
@@ -470,3 +473,15 @@ def test_worker_threads_are_warmed_one_by_one(server: SessionServer) -> None:
     tokenizer.encode = noted  # type: ignore[method-assign] # watches which threads encode
     asyncio.run(server.warm())
     assert len(names) == 2
+
+
+def test_after_warming_no_other_thread_makes_a_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    import asyncio
+
+    known = renderer_of("qwen3")
+    fresh = Tokenizer(known.tokenizer.definition, source="fresh")
+    engine = ReplayEngine(known.family, fresh, [])
+    asyncio.run(SessionServer(renderer=known, engine=engine).warm())
+    monkeypatch.setattr(titocli.tokens.tokenizer, "tokenizers", None)
+    with ThreadPoolExecutor(1) as another:
+        assert another.submit(lambda: engine.vocab_size).result() == known.tokenizer.vocab_size

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from titocli.errors import TitoError
 from titocli.server.disconnect import unless_disconnected
-from titocli.server.http import digest
+from titocli.server.http import ServerFault, digest
 from titocli.server.registry import LiveSession
 from titocli.server.replies import Reply
 from titocli.server.sse import event_stream
@@ -55,7 +55,7 @@ async def streamed_response(
     """The reply in events, with ``keep_alive`` wherever none comes for so many seconds.
 
     Raises what breaks the reply off before its first event, or within ``patience`` seconds where that comes
-    first, so that it keeps its own status; later an error is the last event.
+    first, so that it keeps its own status; later an error is the last event, a bug of the server too.
     """
     await unless_disconnected(request, reply.begun(patience))
     response = event_stream(_told(reply, error_event), keep_alive=keep_alive, seconds=seconds)
@@ -71,6 +71,9 @@ async def _told(reply: Reply, error_event: Callable[[TitoError], bytes]) -> Asyn
                 yield piece
     except TitoError as error:
         yield error_event(error)
+    except Exception:
+        yield error_event(ServerFault())
+        raise  # into the log
 
 
 __all__ = ["KEY_HEADERS", "keyed_reply", "streamed_response", "whole_response"]

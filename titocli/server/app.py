@@ -5,6 +5,7 @@ There is no proxy: a path that is not here is a 404, and nothing of an engine ca
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
@@ -16,9 +17,8 @@ from starlette.routing import Route
 
 from titocli.errors import MethodNotAllowed, TitoError, UnknownPath
 from titocli.server import chat, lifecycle, messages, operations, sample_routes
-from titocli.server.http import anthropic_error_response, error_response, json_response
+from titocli.server.http import ServerFault, anthropic_error_response, error_response
 from titocli.server.state import SessionServer
-from titocli.wire import anthropic_errors
 
 Answer = Callable[[SessionServer, Request], Awaitable[Response]]
 
@@ -39,6 +39,8 @@ ROUTES: tuple[tuple[str, tuple[str, ...], Answer], ...] = (
     (f"{_SESSION}/v1/messages/count_tokens", ("POST",), messages.count_tokens),
     (f"{_SESSION}/samples", ("GET", "POST"), sample_routes.samples),
 )
+#: uvicorn's, which writes to the server's stderr.
+_LOG = logging.getLogger("uvicorn.error")
 #: Answered without an API key: whoever watches the server has none.
 _OPEN_PATHS = ("/health", "/ready")
 _METHOD_NOT_ALLOWED, _CLIENT_GONE = 405, 499
@@ -54,19 +56,21 @@ def create_app(server: SessionServer) -> Starlette:
             TitoError: _on_tito_error,
             HTTPException: _on_http_error,
             ClientDisconnect: _on_disconnect,
-            Exception: _on_fault,
         },
     )
 
 
 def _guarded(answer: Answer, server: SessionServer) -> Callable[[Request], Awaitable[Response]]:
     async def answered(request: Request) -> Response:
-        if server.api_key is not None and request.url.path not in _OPEN_PATHS:
-            try:
+        try:
+            if server.api_key is not None and request.url.path not in _OPEN_PATHS:
                 server.api_key.require(request.headers)
-            except TitoError as error:
-                return _in_shape(request, error)
-        return await answer(server, request)
+            return await answer(server, request)
+        except (TitoError, HTTPException, ClientDisconnect):
+            raise
+        except Exception:  # noqa: BLE001 - raised further it would cost the client its connection, too
+            _LOG.exception("a bug in titocli")
+            return _in_shape(request, ServerFault())
 
     return answered
 
@@ -100,15 +104,6 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 async def _on_disconnect(_: Request, __: Exception) -> Response:
     return Response(status_code=_CLIENT_GONE)  # nobody reads it
-
-
-async def _on_fault(request: Request, _: Exception) -> Response:
-    """A fault of the server itself; the traceback is in its log."""
-    if _is_anthropics(request):
-        told = anthropic_errors.plain_error_body(500, "the server failed", request_id=f"req_{uuid4().hex}")
-        return json_response(told, status=500)
-    fault = {"message": "the server failed", "type": "server_error", "code": "internal_error", "param": None}
-    return json_response({"error": fault}, status=500)
 
 
 __all__ = ["ROUTES", "create_app"]
