@@ -423,32 +423,44 @@ def test_a_check_that_does_not_exist_has_no_page(run: Run) -> None:
 
 
 _TIMED = """
-import json, resource, sys
+import json, resource, sys, time
+def yardstick():
+    started = time.process_time()
+    for number in range(200_000):
+        len({"role": str(number), "content": [number]}["role"])
+    return time.process_time() - started
+before = yardstick()
 from titocli.__main__ import main
 code = main(sys.argv[1:])
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 heavy = sorted({"torch", "transformers", "sglang"} & sys.modules.keys())
-print(json.dumps([sum(one.ru_utime + one.ru_stime for one in used), code, heavy]))
+own = sum(one.ru_utime + one.ru_stime for one in used) - before
+print(json.dumps([own, (before + yardstick()) / 2, code, heavy]))
 """
+#: Seconds that the yardstick takes on the core whose seconds the limits mean; verify-template takes 1.2 there.
+_YARDSTICK_SECONDS = 0.032
 
 
 def cpu_seconds(*words: str, limit: float) -> float:
-    """The least of at most three runs, processes that it started included; more than ``limit`` is tried again."""
+    """The least of at most three runs, processes that it started included; more than ``limit`` is tried again.
+
+    Cores differ, and one that is shared does less in a second: the seconds are those of a yardstick's core.
+    """
     seconds = []
     for _ in range(3):
         command = [sys.executable, "-c", _TIMED, "verify-template", *words, "--save", "off"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        spent, code, heavy = json.loads(done.stdout.splitlines()[-1])
+        spent, yardstick, code, heavy = json.loads(done.stdout.splitlines()[-1])
         assert (code, heavy) == (0, [])
-        seconds.append(float(spent))
-        if spent < limit:
+        seconds.append(float(spent) * _YARDSTICK_SECONDS / yardstick)
+        if seconds[-1] < limit:
             break
     return min(seconds)
 
 
-def test_one_family_takes_two_seconds_of_work_and_loads_nothing_heavy() -> None:
-    # Two on a core of its own; cores that are shared spend up to half as much again on the same work.
-    assert cpu_seconds("qwen3", limit=2) < 3
+@pytest.mark.parametrize("family", ["qwen3", "nemotron3"])
+def test_one_family_takes_two_seconds_of_work_and_loads_nothing_heavy(family: str) -> None:
+    assert cpu_seconds(family, limit=2) < 2
 
 
 def test_all_families_take_sixty_seconds_of_work_which_is_thirty_on_two_cores() -> None:
