@@ -84,6 +84,7 @@ def test_deleting_twice_is_no_error(url: str) -> None:
         session.delete()
         session.delete()
         client.session(f"{url}/sessions/never").delete()
+        assert httpx.get(session.base_url).status_code == 410
 
 
 @pytest.mark.regression("R37")

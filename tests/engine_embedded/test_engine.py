@@ -353,4 +353,4 @@ def test_a_family_without_stop_tokens_still_ends() -> None:
 )
 def test_importing_it_does_not_import_torch(module: str) -> None:
     code = f"import sys, {module}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -75,6 +75,7 @@ def test_a_server_is_waited_for_and_stopped(tmp_path: Path) -> None:
 def test_a_server_without_ready_is_asked_for_its_model(tmp_path: Path, status: int) -> None:
     with start_server(tmp_path, f"/model_info={status}") as engine:
         engine.wait_until_ready(20)
+        assert is_running(engine.pid)
 
 
 def test_a_server_that_says_503_is_not_ready(tmp_path: Path) -> None:
