@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
@@ -89,58 +90,36 @@ async def async_anthropic_task(client: anthropic.AsyncAnthropic, mode: str) -> s
     return str(message.content[-1].text)
 
 
+def with_openai(base_url: str, mode: str) -> str:
+    with openai.OpenAI(base_url=f"{base_url}/v1", api_key="none") as client:
+        return openai_task(client, mode)
+
+
+async def with_async_openai(base_url: str, mode: str) -> str:
+    async with openai.AsyncOpenAI(base_url=f"{base_url}/v1", api_key="none") as client:
+        return await async_openai_task(client, mode)
+
+
+def with_anthropic(base_url: str, mode: str) -> str:
+    with anthropic.Anthropic(base_url=base_url, api_key="none") as client:
+        return anthropic_task(client, mode)
+
+
+async def with_async_anthropic(base_url: str, mode: str) -> str:
+    async with anthropic.AsyncAnthropic(base_url=base_url, api_key="none") as client:
+        return await async_anthropic_task(client, mode)
+
+
+@pytest.mark.parametrize("work", [with_openai, with_async_openai, with_anthropic, with_async_anthropic])
 @MODES
 @HISTORIES
-def test_the_openai_client(serve: Serve, mode: str, history: str) -> None:
+def test_the_task_is_one_line_of_tokens(
+    serve: Serve, mode: str, history: str, work: Callable[[str, str], Any]
+) -> None:
     with serve(SCRIPT, "--history", history) as server:
         base_url = server.new_session()
-        with openai.OpenAI(base_url=f"{base_url}/v1", api_key="none") as client:
-            said = openai_task(client, mode)
-        shown = server.shown(base_url)
-
-    assert said == FINAL
-    assert_one_line(shown)
-
-
-@MODES
-@HISTORIES
-def test_the_asynchronous_openai_client(serve: Serve, mode: str, history: str) -> None:
-    async def task(base_url: str) -> str:
-        async with openai.AsyncOpenAI(base_url=f"{base_url}/v1", api_key="none") as client:
-            return await async_openai_task(client, mode)
-
-    with serve(SCRIPT, "--history", history) as server:
-        base_url = server.new_session()
-        said = asyncio.run(task(base_url))
-        shown = server.shown(base_url)
-
-    assert said == FINAL
-    assert_one_line(shown)
-
-
-@MODES
-@HISTORIES
-def test_the_anthropic_client(serve: Serve, mode: str, history: str) -> None:
-    with serve(SCRIPT, "--history", history) as server:
-        base_url = server.new_session()
-        with anthropic.Anthropic(base_url=base_url, api_key="none") as client:
-            said = anthropic_task(client, mode)
-        shown = server.shown(base_url)
-
-    assert said == FINAL
-    assert_one_line(shown)
-
-
-@MODES
-@HISTORIES
-def test_the_asynchronous_anthropic_client(serve: Serve, mode: str, history: str) -> None:
-    async def task(base_url: str) -> str:
-        async with anthropic.AsyncAnthropic(base_url=base_url, api_key="none") as client:
-            return await async_anthropic_task(client, mode)
-
-    with serve(SCRIPT, "--history", history) as server:
-        base_url = server.new_session()
-        said = asyncio.run(task(base_url))
+        done = work(base_url, mode)
+        said = asyncio.run(done) if asyncio.iscoroutine(done) else done
         shown = server.shown(base_url)
 
     assert said == FINAL

@@ -7,7 +7,7 @@ import pytest
 from tests.generated_count import generated_count
 from tests.parity.contract_parity import Comparison, kwarg_combinations
 from tests.parity.glm53_port import Glm53Port
-from tests.parity.test_parity_glm import USER, F, calls, result
+from tests.parity.test_parity_glm import RARE_SHAPES, USER, F, calls, result
 from titocli.errors import TemplateRaised
 from titocli.families.family import Family
 from titocli.families.registry import get_family
@@ -66,18 +66,7 @@ def test_results_stand_in_the_order_of_the_calls_where_their_ids_are_sound(
         assert text.index("r1") < text.index("r0")
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [USER, result("1"), result("2"), USER],
-        [USER, result("1", id="a"), result("2", id="b")],
-        [USER, calls("a", "b"), result("1", id="b"), result("2", id="a")],
-        [USER, {"role": "assistant", "content": "x", "tool_calls": []}, result("1", tool_call_id="a")],
-        [USER, {"role": "assistant", "content": "x", "tool_calls": [{"name": "f", "arguments": {"k": "v"}}]}],
-        [USER, calls("a"), result("1", tool_call_id="a"), calls("b"), result("2", tool_call_id="b")],
-        [{"role": "system", "content": ""}, USER, {"role": "system", "content": " late "}],
-    ],
-)
+@pytest.mark.parametrize("messages", RARE_SHAPES)
 @pytest.mark.parametrize("tools", [None, [F], [F["function"]]], ids=["none", "wrapped", "bare"])
 def test_rare_shapes_print_the_same(
     family: Family, comparison: Comparison, messages: list[Message], tools: list[Tool] | None

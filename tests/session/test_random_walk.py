@@ -12,19 +12,15 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from itertools import compress, pairwise
 from typing import Any
 
 import pytest
-import tokenizers
-from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
 
+from tests.walk_vocabulary import WORDS, pieces_of, renderer_of
 from titocli.errors import EngineAborted, StaleCommit, TitoError
 from titocli.families.family import ToolRuns
 from titocli.families.messages import normalise_messages
-from titocli.families.registry import get_family
-from titocli.families.renderer import Renderer, family_renderer
 from titocli.session.arguments import TurnRequest
 from titocli.session.generation import Completion, FinishReason
 from titocli.session.history import HistoryPolicy
@@ -34,7 +30,6 @@ from titocli.session.plan import Plan
 from titocli.session.samples import samples
 from titocli.session.session import Session
 from titocli.tokens.ids import token_ids
-from titocli.tokens.tokenizer import Tokenizer
 
 from .naive import NaiveSession, NaiveTurn
 
@@ -47,46 +42,7 @@ STEPS = 80
 #: A whole render is the oracle of one step in so many.
 RENDERED = 12
 
-WORDS = [
-    "the ",
-    "weather ",
-    "in ",
-    "Köln ",
-    "is ",
-    "fine",
-    "? ",
-    "!",
-    "日本",
-    "🙂 ",
-    "\n\n",
-    "  ",
-    "x=1;",
-    "été ",
-]
 TOOLS: Any = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
-
-
-@cache
-def renderer_of(name: str) -> Renderer:
-    """The family with a small vocabulary of bytes, pieces of the words above, and its control tokens."""
-    family = get_family(name)
-    own = tokenizers.Tokenizer(models.BPE())
-    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    own.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=420, initial_alphabet=alphabet, show_progress=False)
-    own.train_from_iterator([word * 3 for word in WORDS] * 5, trainer)
-    own.add_tokens(
-        [AddedToken(t, special=t.startswith("<|"), normalized=False) for t in family.required_tokens]
-    )
-    return family_renderer(family, Tokenizer(own.to_str(), source="walk"))
-
-
-@cache
-def pieces_of(name: str) -> dict[bytes, int]:
-    tokenizer = renderer_of(name).tokenizer
-    control = set(map(tokenizer.token_id, get_family(name).required_tokens))
-    return {tokenizer.token_bytes(i): i for i in range(tokenizer.vocab_size) if i not in control}
 
 
 class Walk:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.session.naive import Attach, NaiveSession
+from tests.walk_vocabulary import WORDS
 from titocli.families.family import ToolRuns
 
-from .engine import WORDS, Scripted
+from .engine import Scripted
 from .wires import Wire
 
 Message = dict[str, Any]

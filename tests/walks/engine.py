@@ -8,21 +8,16 @@ import threading
 from array import array
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
-import tokenizers
-from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
-
+from tests.walk_vocabulary import pieces_of, renderer_of
 from titocli.engine.pieces import replayed
 from titocli.errors import EngineAborted, EngineError, EngineTimeout, EngineUnreachable
 from titocli.families.registry import get_family
-from titocli.families.renderer import Renderer, family_renderer
+from titocli.families.renderer import Renderer
 from titocli.session.generation import Completion, FinishReason, GenerateRequest, MessageDelta, ToolCallDelta
 from titocli.tokens.ids import token_ids
-from titocli.tokens.tokenizer import Tokenizer
 
-WORDS = ("the ", "weather ", "in ", "Köln ", "is ", "fine", "? ", "日本", "🙂 ", "\n\n", "  ", "x=1;", "été ")
 #: How a generation may fail.
 ERRORS: tuple[EngineError, ...] = (
     EngineAborted("the engine aborted"),
@@ -33,31 +28,9 @@ _POLL_SECONDS = 0.001
 _PATIENCE_SECONDS = 60.0
 
 
-@cache
-def renderer_of(name: str) -> Renderer:
-    """The family with a small vocabulary of bytes, pieces of ``WORDS``, and its control tokens."""
-    family = get_family(name)
-    own = tokenizers.Tokenizer(models.BPE())
-    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    own.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False)
-    own.train_from_iterator([word * 3 for word in WORDS] * 5, trainer)
-    control = family.required_tokens
-    own.add_tokens([AddedToken(text, special=text.startswith("<|"), normalized=False) for text in control])
-    return family_renderer(family, Tokenizer(own.to_str(), source="walk"))
-
-
-@cache
-def _pieces(name: str) -> dict[bytes, int]:
-    tokenizer = renderer_of(name).tokenizer
-    control = {tokenizer.token_id(text) for text in get_family(name).required_tokens}
-    return {tokenizer.token_bytes(i): i for i in range(tokenizer.vocab_size) if i not in control}
-
-
 def sampled_ids(name: str, text: str, chance: random.Random) -> list[int]:
     """Ids that spell ``text`` cut anywhere, as no tokenizer would, perhaps with half a character at the end."""
-    pieces, data, ids = _pieces(name), text.encode(), []
+    pieces, data, ids = pieces_of(name), text.encode(), []
     while data:
         length = chance.choice([n for n in range(1, 9) if n <= len(data) and data[:n] in pieces])
         ids.append(pieces[data[:length]])
@@ -183,4 +156,4 @@ def _halves(piece: MessageDelta) -> Iterator[MessageDelta]:
             yield MessageDelta(content=part)
 
 
-__all__ = ["ERRORS", "WORDS", "Scripted", "WalkEngine", "renderer_of", "sampled", "sampled_ids"]
+__all__ = ["ERRORS", "Scripted", "WalkEngine", "sampled", "sampled_ids"]

@@ -18,11 +18,12 @@ import httpx
 import pytest
 
 from tests.server.conftest import running
+from tests.walk_vocabulary import renderer_of
 from titocli.server.state import SessionServer
 from titocli.session.history import HistoryPolicy
 from titocli.session.matching import LOOSE_TOOL_CALL, STRICT
 
-from .engine import WalkEngine, renderer_of
+from .engine import WalkEngine
 from .walker import Walker
 
 STEPS = int(os.environ.get("TITOCLI_STEPS", "2000"))
