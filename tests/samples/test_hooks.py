@@ -202,6 +202,29 @@ def test_agent_metadata_is_merged_except_what_the_server_owns(branched: Numbered
     assert branched.collect().samples[0].reward is None
 
 
+def test_completions_that_the_agent_names_are_told_by_their_spans() -> None:
+    numbered = Numbered()
+    numbered.turn([1, 2], [10, 11], response_id="a")
+    numbered.turn([1, 2, 10, 11, 3], [20], parent=0, response_id="b")
+    numbered.turn([1, 2, 10, 11, 4], [30], parent=0, response_id="c")
+
+    def spans(*named: str) -> list[Any]:
+        agent: dict[str, Any] = {"non_positive_advantage_response_ids": list(named)}
+        made = numbered.collect(agent=agent).samples
+        return [sample.metadata["non_positive_advantage_spans"] for sample in made]
+
+    assert spans("a", "c", "elsewhere") == [[[2, 4], [5, 6]], [[2, 4]]]
+    assert spans() == [[], []]
+    spoofed = numbered.collect(agent={"non_positive_advantage_spans": [[0, 9]]}).samples
+    assert all("non_positive_advantage_spans" not in sample.metadata for sample in spoofed)
+
+
+@pytest.mark.parametrize("named", ["a", [1], None, {"a": 1}])
+def test_response_ids_that_are_no_list_of_texts_are_refused(branched: Numbered, named: Any) -> None:
+    with pytest.raises(SampleHookFailed, match="must be a list of response ids"):
+        branched.collect(agent={"non_positive_advantage_response_ids": named})
+
+
 def test_a_picker_sees_samples_and_the_tree_and_its_choice_is_kept(branched: Numbered) -> None:
     seen: list[Any] = []
 

@@ -67,8 +67,8 @@ def test_two_turns_merge_into_one_sample() -> None:
     assert sample.response == bytes([10, 11, 20, 21, 30, 31]).decode()
     assert sample.status is SampleStatus.COMPLETED
     assert sample.turns == (
-        TurnSpan(node_id=0, start=3, end=5),
-        TurnSpan(node_id=1, start=7, end=9),
+        TurnSpan(node_id=0, response_id="r", start=3, end=5),
+        TurnSpan(node_id=1, response_id="r", start=7, end=9),
     )
 
 

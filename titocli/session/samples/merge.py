@@ -60,7 +60,13 @@ def merge(leaf: int, parts: Sequence[TurnPart], tokenizer: Tokenizer, metadata: 
         indexer_topk=replay_rows(used, ReplayKind.INDEXER_TOPK),
         status=SampleStatus.TRUNCATED if used[-1].truncated else SampleStatus.COMPLETED,
         turns=tuple(
-            TurnSpan(node_id=part.turn.id, start=part.turn.prompt_length, end=part.end) for part in used
+            TurnSpan(
+                node_id=part.turn.id,
+                response_id=part.turn.completion.response_id,
+                start=part.turn.prompt_length,
+                end=part.end,
+            )
+            for part in used
         ),
         weight_versions=tuple(span for part in used for span in _weight_spans(part)),
         prefix_cache=PrefixCache(

@@ -11,13 +11,24 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from titocli.jsonvalue import JsonObject
+from titocli.jsonvalue import JsonObject, JsonValue
 from titocli.session.samples.sample import Sample
 
 Postprocessor: TypeAlias = "Callable[[Sequence[Sample], JsonObject, JsonObject], Sequence[Sample]]"
 
 #: Metadata that the server writes; an agent's keys of these names are ignored.
-SERVER_OWNED = frozenset({"accumulated_token_ids", "tito_session_mismatch", "leaf", "turns", "lifecycle"})
+SERVER_OWNED = frozenset(
+    {
+        "accumulated_token_ids",
+        "leaf",
+        "lifecycle",
+        "non_positive_advantage_spans",
+        "tito_session_mismatch",
+        "turns",
+    }
+)
+#: The agent's key for completions that must not be encouraged, whatever the reward: their response ids.
+NON_POSITIVE = "non_positive_advantage_response_ids"
 
 
 def default_postprocess(
@@ -25,7 +36,10 @@ def default_postprocess(
     session_metadata: JsonObject,  # noqa: ARG001 - the contract of every postprocessor
     agent_metadata: JsonObject,
 ) -> list[Sample]:
-    """Train each completion once, merge the agent's metadata, give every sample the agent's reward."""
+    """Train each completion once, merge the agent's metadata, give every sample the agent's reward.
+
+    Raises ``ValueError`` for ``non_positive_advantage_response_ids`` that are no list of texts.
+    """
     owners = _owners(samples)
     added = {key: value for key, value in agent_metadata.items() if key not in SERVER_OWNED}
     reward = _reward(agent_metadata)
@@ -33,7 +47,7 @@ def default_postprocess(
         replace(
             sample,
             loss_mask=_owned_mask(sample, owners),
-            metadata={**sample.metadata, **added},
+            metadata={**sample.metadata, **added, **_non_positive(sample, agent_metadata)},
             reward=sample.reward if reward is None else reward,
         )
         for sample in samples
@@ -56,6 +70,17 @@ def _owned_mask(sample: Sample, owners: Mapping[int, int]) -> bytes:
             start, end = (max(0, at - sample.first_prompt_length) for at in (turn.start, turn.end))
             mask[start:end] = bytes(end - start)
     return bytes(mask)
+
+
+def _non_positive(sample: Sample, agent_metadata: JsonObject) -> JsonObject:
+    """The token spans of the completions that the agent names, where it names any."""
+    if NON_POSITIVE not in agent_metadata:
+        return {}
+    named = agent_metadata[NON_POSITIVE]
+    if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+        raise ValueError(f"{NON_POSITIVE} must be a list of response ids")
+    spans: list[JsonValue] = [[turn.start, turn.end] for turn in sample.turns if turn.response_id in named]
+    return {"non_positive_advantage_spans": spans}
 
 
 def _reward(agent_metadata: JsonObject) -> float | None:

@@ -65,9 +65,13 @@ class PrefixCache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSpan:
-    """The tokens ``[start, end)`` of a sample are the completion of the turn ``node_id``."""
+    """The tokens ``[start, end)`` of a sample are the completion of the turn ``node_id``.
+
+    ``response_id`` is the ``id`` of the reply that the agent got for it.
+    """
 
     node_id: int
+    response_id: str
     start: int
     end: int
 
