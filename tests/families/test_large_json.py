@@ -90,7 +90,17 @@ def test_so_is_every_odd_body(body: bytes) -> None:
     assert outcome(read_large_json, body) == outcome(read_json, body)
 
 
-def test_messages_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch, piece_bytes: int) -> None:
+MESSAGE: dict[str, Any] = {
+    "role": "assistant",
+    "content": 'say "hi" \\ {[ ' * 12,
+    "tool_calls": [{"function": {"name": "f", "arguments": '{"a": ["]}"]}'}}, {"messages": [{}, {}]}],
+}
+
+
+@pytest.mark.parametrize("before", [{}, {"tools": [{"messages": [1, 2]}], "model": '"messages": ['}])
+def test_messages_are_read_some_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, piece_bytes: int, before: dict[str, Any]
+) -> None:
     read = list[int]()
 
     def noted(text: bytes) -> Any:
@@ -98,11 +108,25 @@ def test_messages_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch, piece
         return read_json(text)
 
     monkeypatch.setattr(large_json, "read_json", noted)
-    body = json.dumps({"messages": [{"content": "x" * 10}] * 50, "model": "m"}).encode()
-    read_large_json(body)
+    read_large_json(json.dumps({**before, "messages": [MESSAGE] * 50}).encode())
 
-    assert len(read) > 50 * 20 / (piece_bytes + 30)
-    assert max(read) < piece_bytes + 60
+    one = len(json.dumps(MESSAGE))
+    assert len(read) == 51  # each message, for all are longer than a piece, and the body without them
+    assert max(read) <= one + 4
+
+
+def test_short_messages_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[Any]()
+
+    def noted(text: bytes) -> Any:
+        read.append(read_json(text))
+        return read[-1]
+
+    monkeypatch.setattr(large_json, "PIECE_BYTES", 100)
+    monkeypatch.setattr(large_json, "read_json", noted)
+    read_large_json(json.dumps({"messages": [{"a": 1}] * 50}).encode())
+
+    assert [len(run) for run in read[1:]] == [11, 11, 11, 11, 6]
 
 
 @pytest.mark.regression("R12")

@@ -248,6 +248,28 @@ def test_large_bodies_are_parsed_and_planned_off_the_event_loop(
 
 
 @pytest.mark.regression("R12")
+def test_huge_bodies_are_read_in_pieces_and_hashed_off_the_event_loop(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_module, "_HUGE_BODY_BYTES", 400_000)
+    in_pieces = noted_threads(monkeypatch, http_module, "read_large_json")
+    hashing = noted_threads(monkeypatch, http_module.asyncio, "to_thread")
+    whole = noted_threads(monkeypatch, http_module, "read_json")
+
+    assert keyed(setup, "k1", "x" * 500_000).status_code == 200
+    assert (len(in_pieces), len(whole), len(hashing)) == (1, 0, 1)
+    assert keyed(setup, "k2", "x" * 5_000).status_code == 200
+    assert (len(in_pieces), len(whole), len(hashing)) == (1, 1, 1)
+
+
+def keyed(setup: Setup, key: str, content: str) -> httpx.Response:
+    body = {"messages": [{"role": "user", "content": content}]}
+    return setup.http.post(
+        f"/sessions/{setup.session}/v1/chat/completions", json=body, headers={"Idempotency-Key": key}
+    )
+
+
+@pytest.mark.regression("R12")
 def test_other_threads_run_while_a_long_text_is_encoded() -> None:
     tokenizer = renderer_of("qwen3").tokenizer
     text = "hello world " * 60_000

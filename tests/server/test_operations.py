@@ -250,6 +250,18 @@ def test_a_key_with_another_body_is_refused(http: httpx.Client) -> None:
     assert chat(http, created(http), {"Idempotency-Key": "k1"}, temperature=0.5).status_code == 200
 
 
+def test_a_key_is_of_one_path(http: httpx.Client) -> None:
+    """A body that both formats understand is two requests."""
+    session = created(http)
+    body = {"model": "m", "max_tokens": 9, "messages": [U]}
+    statuses = [
+        http.post(f"/sessions/{session}/v1/{path}", json=body, headers={"Idempotency-Key": "k1"}).status_code
+        for path in ("chat/completions", "messages")
+    ]
+
+    assert statuses == [200, 409]
+
+
 def test_a_key_that_is_used_again_meanwhile_waits_for_the_first_reply(
     http: httpx.Client, engine: ScriptedEngine, late: Callable[..., Future[httpx.Response]]
 ) -> None:
