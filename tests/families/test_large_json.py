@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.pauses import worst_pause
 from titocli.families import large_json
 from titocli.families.client_json import read_json, spelled
 from titocli.families.json_text import to_json
@@ -136,16 +135,4 @@ def test_other_threads_run_while_a_large_body_is_read(monkeypatch: pytest.Monkey
         {"messages": [{"role": "user", "content": "one word after the other " * 400}] * 6000}
     ).encode()
 
-    def worst_pause() -> float:
-        """The longest time that this thread stood still, as a share of the reading."""
-        reading = threading.Thread(target=read_large_json, args=(body,))
-        started = last = time.perf_counter()
-        pauses = []
-        reading.start()
-        while reading.is_alive():
-            time.sleep(0.0005)
-            pauses.append(time.perf_counter() - last)
-            last = time.perf_counter()
-        return max(pauses) / (last - started)
-
-    assert min(worst_pause() for _ in range(4)) < 0.4
+    assert min(worst_pause(read_large_json, body) for _ in range(4)) < 0.4
