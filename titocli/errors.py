@@ -22,6 +22,7 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
     +-- InputError              exit 3   what was given cannot be used
     |   +-- UnreadableFile          unreadable_file
     |   +-- UnwritableFile          unwritable_file
+    |   |   +-- UnwritableOutput        unwritable_output       standard output is full or closed
     |   +-- InvalidJson             invalid_json
     |   +-- InvalidMessages         invalid_messages
     |   +-- InvalidTools            invalid_tools
@@ -193,6 +194,12 @@ class UnwritableFile(InputError):
     """A file that cannot be written."""
 
     code = "unwritable_file"
+
+
+class UnwritableOutput(UnwritableFile):
+    """Standard output that takes nothing: full, or closed."""
+
+    code = "unwritable_output"
 
 
 class InvalidJson(InputError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -112,6 +114,49 @@ def test_an_interrupt_ends_with_130() -> None:
 
     assert (reader.returncode, out) == (130, b"")
     assert b"Traceback" not in err
+
+
+COMMANDS = (
+    "--version",
+    "render --help",
+    "render --family qwen3",
+    "families",
+    "families --json",
+    "verify-template qwen3 --select sandbox --examples 0 --save off",
+)
+
+
+def redirected(command: str, redirection: str) -> tuple[int, bytes, bytes]:
+    """Exit code, standard output and standard error of a command line with redirections of the shell."""
+    done = subprocess.run(
+        ["sh", "-c", f"{shlex.quote(sys.executable)} -m titocli {command} {redirection}"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("redirection", "said"),
+    [(">/dev/full", b"No space left on device"), (">&-", b"standard output is closed")],
+)
+def test_output_without_room_or_taker_is_one_sentence(command: str, redirection: str, said: bytes) -> None:
+    code, out, err = redirected(command, redirection)
+
+    assert (code, out) == (3, b"")
+    assert re.fullmatch(rb"error: cannot write: [^\n]*" + said + rb"\nhint: [^\n]+\n", err)
+    assert redirected(command, f"{redirection} 2>/dev/full") == (3, b"", b"")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+def test_a_result_is_there_also_where_nothing_can_be_said(command: str, redirection: str) -> None:
+    code, out, _ = redirected(command, redirection)
+
+    assert code == 0
+    assert out
 
 
 def on_terminal(*argv: str) -> tuple[int, bytes]:

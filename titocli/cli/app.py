@@ -49,6 +49,7 @@ app = typer.Typer(
 def _print_version(asked: bool) -> None:
     if asked:
         sys.stdout.write(f"titocli {__version__}\n")
+        sys.stdout.flush()
         raise typer.Exit
 
 

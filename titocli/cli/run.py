@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
@@ -12,11 +11,12 @@ import typer
 import typer.main
 
 from titocli.cli.usage import CLICK_ERROR, usage_error
-from titocli.errors import TitoError
+from titocli.errors import TitoError, UnwritableFile
 from titocli.report.crash import internal_error
 from titocli.report.delivery import deliver, deliver_error
 from titocli.report.result import Result
 from titocli.report.settings import Channel, OutputSettings
+from titocli.report.streams import abandon, unwritable
 
 INTERRUPTED = 130
 
@@ -33,9 +33,13 @@ def run(argv: Sequence[str], app: typer.Typer | None = None) -> int:
     try:
         return _run(root, argv, settings)
     except BrokenPipeError:
-        # Who reads has seen enough; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who reads has seen enough.
+        abandon(sys.stdout)
         return 0
+    except OSError:
+        # Not even the error could be written.
+        abandon(sys.stdout, sys.stderr)
+        return UnwritableFile.exit_code
 
 
 def _run(root: Any, argv: Sequence[str], settings: OutputSettings) -> int:
@@ -43,6 +47,7 @@ def _run(root: Any, argv: Sequence[str], settings: OutputSettings) -> int:
         answer = root.main(list(argv), prog_name="titocli", standalone_mode=False, obj=settings)
         if isinstance(answer, Result):
             return deliver(answer, settings)
+        sys.stdout.flush()  # a page of help
         return answer if isinstance(answer, int) else 0
     except TitoError as error:
         return deliver_error(error, settings)
@@ -54,7 +59,9 @@ def _run(root: Any, argv: Sequence[str], settings: OutputSettings) -> int:
         translated = usage_error(error, settings.command)
         return 2 if translated is None else deliver_error(translated, settings)
     except Exception as error:  # noqa: BLE001 - a bug: the user gets a sentence, a file gets the traceback
-        return deliver_error(internal_error(error), settings)
+        if told := unwritable(error):
+            abandon(sys.stdout)
+        return deliver_error(told or internal_error(error), settings)
 
 
 def _command_name(argv: Sequence[str], names: Sequence[str]) -> str:

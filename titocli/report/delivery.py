@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from titocli.errors import TitoError, UnwritableFile
+from titocli.errors import TitoError, UnwritableFile, UnwritableOutput
 from titocli.report.envelope import envelope
 from titocli.report.result import Drawing, Envelope, Result, Status
 from titocli.report.settings import Channel, OutputSettings, Verbosity, is_coloured
+from titocli.report.streams import abandon
 from titocli.report.visible import one_line
 
 _BOLD_RED, _BOLD_YELLOW, _BOLD_CYAN = "1;31", "1;33", "1;36"
@@ -21,18 +22,27 @@ _BOLD_RED, _BOLD_YELLOW, _BOLD_CYAN = "1;31", "1;33", "1;36"
 def deliver(result: Result, settings: OutputSettings) -> int:
     """Write a result where it belongs; returns its exit code.  Raises ``UnwritableFile``."""
     _write(_bytes(result, settings), result.output)
+    try:
+        _say_beside(result, settings)
+    except OSError:
+        abandon(sys.stderr)  # the result is out, and there is nobody to tell
+    return result.exit_code
+
+
+def _say_beside(result: Result, settings: OutputSettings) -> None:
+    """Warnings and notes, for a person who wants them."""
     if settings.verbosity is Verbosity.QUIET or isinstance(result.body, Envelope):
-        return result.exit_code
+        return
     for notice in result.warnings:
         _say(settings, "warning", notice.message, notice.hint)
     for note in result.notes:
         sys.stderr.write(f"{one_line(note)}\n")
-    return result.exit_code
+    sys.stderr.flush()
 
 
 def deliver_error(error: TitoError, settings: OutputSettings) -> int:
     """Write an error: prose on standard error, or the envelope on standard output; returns its exit code."""
-    if settings.channel is Channel.PROGRAM:
+    if settings.channel is Channel.PROGRAM and not isinstance(error, UnwritableOutput):
         document = envelope(settings.command, Status.ERROR, error.exit_code, errors=[error])
         _write(document, None)
     else:
