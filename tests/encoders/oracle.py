@@ -6,7 +6,6 @@ V4 and V4.1 with DeepSeek's compiled reference encoder instead.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from tests.assets import unavailable
 from tests.assets.packages import LLM_ROUTER_UTILS, AssetUnavailable, Member, fetch_member
+from tests.json_lines import answering, ask
 
 ORACLE_SCRIPT = Path(__file__).with_name("sglang_oracle.py")
 SHA256 = {
@@ -91,9 +91,7 @@ class EncoderOracle:
             "tools": list(tools),
             "kwargs": named,
         }
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        answer: str | None = json.loads(self.process.stdout.readline()).get("text")
+        answer: str | None = ask(self.process, request).get("text")
         return answer
 
 
@@ -113,7 +111,5 @@ def encoder_file(module: str) -> Path:
 @contextmanager
 def running_oracle(module: str) -> Iterator[EncoderOracle]:
     """The oracle of one encoder, for as long as it is needed."""
-    command = [sys.executable, str(ORACLE_SCRIPT), str(encoder_file(module))]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with answering(sys.executable, str(ORACLE_SCRIPT), str(encoder_file(module))) as process:
         yield EncoderOracle(module, process)
-        process.stdin.close()

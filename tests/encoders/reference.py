@@ -9,13 +9,15 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.assets import unavailable
 from tests.assets.packages import DEEPSEEK_RECIPE, AssetUnavailable, Member, fetch_member
+from tests.json_lines import answering, ask
 from titocli.families.family import Encoder, Family
 from titocli.jsonvalue import Message, Tool
 
@@ -61,15 +63,13 @@ class Reference:
             "reasoning_effort": effort,
             **({"tools": list(tools)} if tools else {}),
         }
-        self.process.stdin.write(json.dumps(body) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
+        answer = ask(self.process, body)
         assert "error" not in answer, answer
         text: str = answer["text"]
         return text
 
 
-def _wire(message: Message) -> dict[str, object]:
+def _wire(message: Mapping[str, Any]) -> dict[str, object]:
     """A message with its arguments as JSON text, as on the wire."""
     calls = [
         {
@@ -99,7 +99,5 @@ def package_folder() -> Path:
 @contextmanager
 def running_reference() -> Iterator[Reference]:
     """The reference encoder, for as long as it is needed."""
-    command = [sys.executable, str(SCRIPT), str(package_folder())]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with answering(sys.executable, str(SCRIPT), str(package_folder())) as process:
         yield Reference(process)
-        process.stdin.close()

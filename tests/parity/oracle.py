@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
+
+from tests.json_lines import answering, ask
 
 #: The program to run with an interpreter that has transformers.
 ORACLE_SCRIPT = Path(__file__).with_name("native_oracle.py")
@@ -69,16 +70,12 @@ class Oracle:
         return NativeRender(answer.get("text"), answer.get("error"))
 
     def _ask(self, request: Mapping[str, object]) -> dict[str, str]:
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        answer: dict[str, str] = json.loads(self._process.stdout.readline())
+        answer: dict[str, str] = ask(self._process, request)
         return answer
 
 
 @contextmanager
 def running_transformers(python: str) -> Iterator[Oracle]:
     """The oracle of the transformers of an interpreter, for as long as it is needed."""
-    command = [python, str(ORACLE_SCRIPT)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with answering(python, str(ORACLE_SCRIPT)) as process:
         yield Oracle(process)
-        process.stdin.close()
