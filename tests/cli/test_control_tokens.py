@@ -30,6 +30,7 @@ def ids(run: Run, *options: str) -> list[int]:
 def test_text_is_the_default_and_keep_makes_tokens(run: Run) -> None:
     tokenizer = load_tokenizer("Qwen3")
     stop = tokenizer.token_id("<|im_end|>")
+    assert stop is not None
     text, kept = ids(run), ids(run, "--control-tokens", "keep")
 
     assert text == ids(run, "--control-tokens", "text")

@@ -11,10 +11,11 @@ import pytest
 from tests.cli.conftest import MESSAGES, Run
 from titocli.cli.conversations import read_conversations
 from titocli.errors import InvalidMessages
+from titocli.jsonvalue import JsonObject, Tool
 from titocli.wire.anthropic_conversation import is_anthropic, openai_messages, openai_tools
 
 TOY = ("--family", "qwen3", "--template", "toy.jinja")
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+TOOL: Tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 ANTHROPIC: dict[str, Any] = {
     "model": "m",
@@ -79,7 +80,9 @@ def test_an_openai_body_is_not_taken_for_anthropics() -> None:
     ],
 )
 def test_a_block_that_cannot_be_expressed_is_refused_with_its_index(content: list[Any], says: str) -> None:
-    body = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": content}]}
+    body: JsonObject = {
+        "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": content}]
+    }
 
     with pytest.raises(InvalidMessages, match=says) as error:
         openai_messages(body)
@@ -88,7 +91,7 @@ def test_a_block_that_cannot_be_expressed_is_refused_with_its_index(content: lis
 
 
 def test_a_tool_result_with_an_image_is_refused() -> None:
-    result = {"type": "tool_result", "content": [{"type": "image", "source": {}}]}
+    result: JsonObject = {"type": "tool_result", "content": [{"type": "image", "source": {}}]}
 
     with pytest.raises(InvalidMessages, match="not text"):
         openai_messages({"messages": [{"role": "user", "content": [result]}]})

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.models import CommandInfo, TyperInfo
 
 from tests.cli.conftest import TEMPLATE, Run
 from titocli.cli.app import app
@@ -60,14 +61,24 @@ def test_every_example_in_help_runs(run: Run, page: tuple[str, ...], folder: Pat
         assert done.stdout or "--check" in example or "--output" in example, example
 
 
+def command_name(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.name or command.callback.__name__.replace("_", "-")
+
+
+def group_name(group: TyperInfo) -> str:
+    assert group.typer_instance is not None
+    name = group.typer_instance.info.name
+    assert isinstance(name, str)
+    return name
+
+
 @pytest.mark.usefixtures("wide")
 def test_every_command_has_examples(run: Run) -> None:
-    names = [
-        command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands
-    ]
-    groups = [group.typer_instance.info.name for group in app.registered_groups]
-    commands = [(name,) for name in [*names, *groups]]
-    commands += [("families", command.name) for command in families_app.registered_commands]
+    names = [command_name(command) for command in app.registered_commands]
+    groups = [group_name(group) for group in app.registered_groups]
+    commands: list[tuple[str, ...]] = [(name,) for name in [*names, *groups]]
+    commands += [("families", command_name(command)) for command in families_app.registered_commands]
 
     for page in commands:
         assert examples_of(run, page), page

@@ -75,6 +75,7 @@ def hub() -> Iterator[str]:
 def render(repository: str, folder: Path, endpoint: str, *argv: str, **environment: str) -> Outcome:
     return run_process(
         *("render", "--family", "qwen3", "--tokenizer", repository, *(argv or ("--format", "ids"))),
+        stdin=b"",
         HF_ENDPOINT=endpoint,
         HF_HOME=str(folder / "hub"),
         HF_HUB_DISABLE_XET="1",
@@ -146,7 +147,7 @@ def test_a_rank_file_comes_from_the_hub_where_there_is_no_tokenizer_file(
         monkeypatch.setitem(FILES, f"{RANKS}/{name}", (kimi_checkpoint() / name).read_bytes())
     environment = {"HF_ENDPOINT": hub, "HF_HOME": str(folder / "hub"), "HF_HUB_DISABLE_XET": "1"}
     argv = ("render", "--family", "kimi26", "--format", "ids", "--tokenizer")
-    outcome = run_process(*argv, "owner/ranks", **environment)
+    outcome = run_process(*argv, "owner/ranks", stdin=b"", **environment)
 
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)[0] == 163_594

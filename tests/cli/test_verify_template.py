@@ -446,7 +446,7 @@ def cpu_seconds(*words: str, limit: float) -> float:
 
     Cores differ, and one that is shared does less in a second: the seconds are those of a yardstick's core.
     """
-    seconds = []
+    seconds: list[float] = []
     for _ in range(3):
         command = [sys.executable, "-c", _TIMED, "verify-template", *words, "--save", "off"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ import json
 import sys
 
 
-def main():
+def main() -> None:
     sys.path.insert(0, sys.argv[1])
     import deepseek_recipe as recipe
 

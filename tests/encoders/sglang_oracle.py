@@ -10,10 +10,11 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @cache
-def encoder(path, edits):
+def encoder(path: str, edits: tuple[tuple[str, str], ...]) -> types.ModuleType:
     source = Path(path).read_text(encoding="utf-8")
     for old, new in edits:
         if source.count(old) != 1:
@@ -24,7 +25,7 @@ def encoder(path, edits):
     return module
 
 
-def hosted(request):
+def hosted(request: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages as SGLang's server gives them to its encoders: tools are in the first system message."""
     messages, tools = [dict(message) for message in request["messages"]], request["tools"]
     if messages[0]["role"] != "system" and (tools or request["hosts_always"]):
@@ -34,15 +35,15 @@ def hosted(request):
     return messages
 
 
-def answer(path, request):
-    module = encoder(path, tuple(map(tuple, request["edits"])))
+def answer(path: str, request: dict[str, Any]) -> dict[str, str]:
+    module = encoder(path, tuple((old, new) for old, new in request["edits"]))
     try:
         return {"text": module.encode_messages(hosted(request), **request["kwargs"])}
     except Exception as error:  # noqa: BLE001 - whatever an encoder raises is the answer
         return {"error": type(error).__name__}
 
 
-def main():
+def main() -> None:
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(sys.argv[1], json.loads(line))) + "\n")
         sys.stdout.flush()

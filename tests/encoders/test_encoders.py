@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from titocli.families.family import Encoder, Family
 from titocli.families.kwargs import canonical_kwargs, resolve_kwargs
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
-from titocli.jsonvalue import JsonValue, Message
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.session.arguments import TurnArguments, TurnRequest, resolve_arguments
 
 USER: Message = {"role": "user", "content": "u"}
@@ -125,7 +126,8 @@ def test_a_profile_of_efforts_that_does_not_exist_is_refused() -> None:
 )
 def test_v32_names_the_result_that_nothing_asked_for(messages: list[Message], index: int) -> None:
     family = get_family("deepseekv32")
-    tools = [{"type": "function", "function": {"name": "f"}}]
+    tools: list[Tool] = [{"type": "function", "function": {"name": "f"}}]
+    given: Sequence[Tool]
     for given in ((), tools):
         with pytest.raises(TemplateRaised, match="no call before it asked for") as refused:
             our_text(family, messages, tools=given, kwargs={}, generation_prompt=True)
@@ -172,7 +174,7 @@ def test_arguments_nested_beyond_reason_are_refused(family: Family) -> None:
     nested: JsonValue = []
     for _ in range(100_000):
         nested = [nested]
-    call = {"id": "a", "function": {"name": "f", "arguments": {"x": nested}}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": {"x": nested}}}
     with pytest.raises(TemplateRaised, match="RecursionError"):
         our_text(
             family,
@@ -227,7 +229,7 @@ def test_a_thinking_mode_that_does_not_exist_is_refused(family: Family) -> None:
 
 
 def test_kwargs_of_a_family_that_is_not_known_to_think_stay_as_they_are() -> None:
-    given = {"thinking_mode": "chat", "enable_thinking": True}
+    given: JsonObject = {"thinking_mode": "chat", "enable_thinking": True}
     assert canonical_kwargs(get_family("default"), given) == given
 
 
@@ -274,10 +276,20 @@ def test_the_variant_decides_what_an_effort_means() -> None:
 
 
 def test_tools_and_arguments_are_printed_as_they_came(family: Family) -> None:
-    arguments = {"z": '<a> "b"', "a": 1.0, "n": None, "l": ["é", {"y": 1, "b": False}], "e": "", "i": 2**70}
-    call = {"id": "1", "function": {"name": "f", "arguments": arguments}}
-    tool = {"type": "function", "function": {"strict": True, "name": "f", "description": "a\n<é>"}}
-    messages = [USER, {"role": "assistant", "content": "", "reasoning_content": "r", "tool_calls": [call]}]
+    arguments: JsonObject = {
+        "z": '<a> "b"',
+        "a": 1.0,
+        "n": None,
+        "l": ["é", {"y": 1, "b": False}],
+        "e": "",
+        "i": 2**70,
+    }
+    call: JsonObject = {"id": "1", "function": {"name": "f", "arguments": arguments}}
+    tool: Tool = {"type": "function", "function": {"strict": True, "name": "f", "description": "a\n<é>"}}
+    messages: list[Message] = [
+        USER,
+        {"role": "assistant", "content": "", "reasoning_content": "r", "tool_calls": [call]},
+    ]
     text = our_text(family, messages, tools=[tool], kwargs={}, generation_prompt=False)
     space = " " if family.name == "deepseekv41" else ""
     for name, flag, value in (
@@ -294,7 +306,7 @@ def test_tools_and_arguments_are_printed_as_they_came(family: Family) -> None:
 
 
 def test_a_call_without_arguments_keeps_its_empty_line(family: Family) -> None:
-    call = {"id": "1", "name": "f", "arguments": {}}
+    call: JsonObject = {"id": "1", "name": "f", "arguments": {}}
     text = our_text(
         family,
         [USER, {"role": "assistant", "content": "", "tool_calls": [call]}],

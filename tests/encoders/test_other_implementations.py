@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages, normalise_tools
 from titocli.families.registry import get_family
 from titocli.families.template_source import template_from_file
-from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, Message, Tool
 from titocli.verify.conversations import generate
 from titocli.verify.tool_samples import TOOLS
 
@@ -44,7 +45,8 @@ def family(request: pytest.FixtureRequest) -> Family:
 
 def _plain_tools() -> tuple[Tool, ...]:
     """Tools with the members that the reference prints, in its order."""
-    functions = [tool["function"] for tool in TOOLS if tool["function"].get("description")]
+    tools: Sequence[Any] = TOOLS
+    functions = [tool["function"] for tool in tools if tool["function"].get("description")]
     members = ("name", "description", "parameters")
     return tuple(
         {"type": "function", "function": {name: function[name] for name in members}} for function in functions
@@ -55,7 +57,7 @@ def _agreed(calls: Sequence[JsonObject]) -> bool:
     return all(calls) and "1e-07" not in json.dumps(calls)
 
 
-def _calls(messages: Sequence[Message]) -> list[JsonObject]:
+def _calls(messages: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
     return [call["function"]["arguments"] for message in messages for call in message.get("tool_calls", ())]
 
 
@@ -90,7 +92,7 @@ def test_where_the_reference_differs(reference: Reference, family: Family) -> No
         ours = our_text(family, messages, tools=tools, kwargs=kwargs, generation_prompt=True)
         return ours, reference.encode(family, messages, tools=tools, thinking=True, effort="high")
 
-    calls = [
+    calls: list[JsonObject] = [
         {"id": i, "function": {"name": "f", "arguments": a}} for i, a in (("a", {}), ("b", {"x": 1e-07}))
     ]
     results: list[Message] = [{"role": "tool", "tool_call_id": i, "content": "1"} for i in "ab"]
@@ -153,7 +155,7 @@ def test_llama_cpps_template_of_v32_prints_the_same_of_what_it_knows() -> None:
         messages = normalise_messages(family, conversation.messages)
         if not _simple(messages):
             continue
-        kwargs: Mapping[str, JsonValue] = {"thinking": True, "drop_thinking": True}
+        kwargs: dict[str, Any] = {"thinking": True, "drop_thinking": True}
         try:
             ours = our_text(family, messages, kwargs=kwargs, generation_prompt=True)
         except TemplateRaised:

@@ -25,14 +25,18 @@ from titocli.errors import TemplateRaised
 from titocli.families.family import Encoder, Family
 from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages, normalise_tools
-from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.verify.conversations import Conversation, generate
 
 pytestmark = pytest.mark.assets
 
 SEED = 20261129
-CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": {"n": None, "s": " <x> "}}}
-OTHER_CALL = {"id": "b", "type": "function", "function": {"name": "g", "arguments": {}}}
+CALL: JsonObject = {
+    "id": "a",
+    "type": "function",
+    "function": {"name": "f", "arguments": {"n": None, "s": " <x> "}},
+}
+OTHER_CALL: JsonObject = {"id": "b", "type": "function", "function": {"name": "g", "arguments": {}}}
 USER: Message = {"role": "user", "content": " u\n"}
 THOUGHT: Message = {"role": "assistant", "content": "a", "reasoning_content": "r"}
 LATE: Message = {"role": "system", "content": "late"}

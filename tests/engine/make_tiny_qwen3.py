@@ -18,7 +18,7 @@ IM_END, END_OF_TEXT = 151_645, 151_643
 SPECIAL_TOKENS = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
 
 
-def main(out, tokenizer_json, chat_template):
+def main(out: str, tokenizer_json: str, chat_template: str) -> None:
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=tokenizer_json,
         **SPECIAL_TOKENS,
@@ -34,7 +34,7 @@ def main(out, tokenizer_json, chat_template):
     model.save_pretrained(out)
 
 
-def config():
+def config() -> Qwen3Config:
     return Qwen3Config(
         vocab_size=VOCAB_SIZE,
         hidden_size=64,

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -35,7 +35,8 @@ TOOL_CALL = r'<tool_call>\n\{"name": "get_weather", "arguments": \{"city": "Pari
 STOP_IDS = (151_643, 151_645)
 VOCAB_SIZE = 151_936
 
-Use = Callable[[SglangEngine], Awaitable[Any]]
+Result = TypeVar("Result")
+Use = Callable[[SglangEngine], Awaitable[Result]]
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +73,8 @@ def ask(renderer: Renderer, request_ids: count[int]) -> Callable[..., GenerateRe
     return build
 
 
-def run(url: str, use: Use) -> Any:
-    async def main() -> Any:
+def run(url: str, use: Use[Result]) -> Result:
+    async def main() -> Result:
         engine = SglangEngine(url, timeout_seconds=120)
         await engine.start()
         try:
@@ -161,7 +162,8 @@ def test_a_tool_call_in_ids_that_are_not_canonical_is_parsed_and_kept(
     request = ask(thinking=False, tools=[TOOL], regex=TOOL_CALL, max_tokens=200)
     completion = generate(sglang_url, request)
     assert completion.finish_reason is FinishReason.TOOL_CALLS
-    (call,) = completion.message["tool_calls"]
+    calls: Any = completion.message["tool_calls"]
+    (call,) = calls
     assert call["function"] == {"name": "get_weather", "arguments": '{"city": "Paris"}'}
     assert completion.message["content"] == ""
     stop = completion.ids[-1]

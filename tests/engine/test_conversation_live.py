@@ -39,7 +39,7 @@ from titocli.tokens.tokenizer import Tokenizer
 pytestmark = pytest.mark.engine
 
 TURNS = 22
-TOOL = {
+TOOL: Any = {
     "type": "function",
     "function": {
         "name": "get_weather",

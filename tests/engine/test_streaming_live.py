@@ -87,7 +87,7 @@ def test_streamed_turns_keep_the_engines_ids_and_replay_strictly(
             for number in range(TURNS):
                 arrivals = []
                 state: Any = ChatCompletionStreamState()
-                for chunk in client.chat.completions.create(  # type: ignore[call-overload] # plain dicts
+                for chunk in client.chat.completions.create(
                     model="tiny",
                     messages=messages,
                     tools=[TOOL],

@@ -48,7 +48,13 @@ def _grown(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[s
 
 
 SCHEMAS = st.recursive(_SCALARS, _grown, max_leaves=4)
-_JSON_TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+_JSON_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
 
 
 def allows(schema: Mapping[str, Any], item: Any) -> bool:
@@ -74,7 +80,7 @@ def _allows_type(schema: Mapping[str, Any], item: Any) -> bool:
     if isinstance(item, bool) and schema["type"] != "boolean":
         return False
     if schema["type"] == "string" and isinstance(item, str):
-        return schema.get("minLength", 1) <= len(item) <= schema.get("maxLength", 12)
+        return bool(schema.get("minLength", 1) <= len(item) <= schema.get("maxLength", 12))
     return isinstance(item, _JSON_TYPES.get(schema["type"], ()))
 
 

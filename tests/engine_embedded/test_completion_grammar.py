@@ -18,6 +18,7 @@ from titocli.engine.embedded.completion_grammar import (
 from titocli.engine.embedded.tool_choice import Need, ToolChoice, read_tool_choice
 from titocli.errors import UnsupportedRequest
 from titocli.families.registry import get_family
+from titocli.jsonvalue import Tool
 
 OPEN, CLOSED, BARE = ("<|im_start|>assistant\n" + end for end in ("<think>\n", "<think>\n\n</think>\n\n", ""))
 HERMES = b'<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}\n</tool_call>'
@@ -104,13 +105,15 @@ def test_spoken_walks_end_and_have_no_stray_tag() -> None:
         assert re.fullmatch(r"<think>\n[^<]*\n</think>\n\n[^<]*(<tool_call>.*)?", text, re.DOTALL), text
 
 
-def _choice(tool_choice: object, *, family: str = "qwen3", tools: tuple = (WEATHER,)) -> ToolChoice:
+def _choice(
+    tool_choice: object, *, family: str = "qwen3", tools: tuple[Tool, ...] = (WEATHER,)
+) -> ToolChoice:
     options = {} if tool_choice is None else {"tool_choice": tool_choice}
     return read_tool_choice(get_family(family), a_request(tools=tools, options=options))
 
 
 def test_tool_choice_says_which_tools_may_be_called() -> None:
-    other = {"type": "function", "function": {"name": "other"}}
+    other: Tool = {"type": "function", "function": {"name": "other"}}
     assert _choice(None) == _choice("auto") == _tools(Need.AUTO)
     assert _choice("none") == _tools(Need.NONE)
     assert _choice("required") == _tools(Need.REQUIRED)
@@ -131,7 +134,7 @@ def test_tool_choice_says_which_tools_may_be_called() -> None:
     ],
 )
 def test_a_tool_choice_that_cannot_be_honoured_is_refused(
-    tool_choice: object, family: str, tools: tuple
+    tool_choice: object, family: str, tools: tuple[Tool, ...]
 ) -> None:
     with pytest.raises(UnsupportedRequest) as refused:
         _choice(tool_choice, family=family, tools=tools)

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from titocli.errors import (
 )
 from titocli.families.registry import get_family
 from titocli.families.tiny import tiny_tokenizer
+from titocli.jsonvalue import JsonValue
 from titocli.session.generation import Completion, FinishReason, GenerateRequest
 
 STOP = TOKENIZER.token_id("<|im_end|>")
@@ -90,7 +92,9 @@ def test_a_completion_thinks_speaks_and_ends_with_the_stop_token(qwen3: Started)
 
 @pytest.mark.parametrize("family", ["qwen3", "qwen35"])
 @pytest.mark.parametrize("session", range(3))
-def test_required_calls_are_sampled_and_parsed(family: str, session: int, request) -> None:
+def test_required_calls_are_sampled_and_parsed(
+    family: str, session: int, request: pytest.FixtureRequest
+) -> None:
     engine: Started = request.getfixturevalue(family)
     asked = a_request(session_id=f"call-{session}", tools=(WEATHER,), options={"tool_choice": "required"})
     done = engine.generate(asked)
@@ -210,7 +214,7 @@ def test_another_engine_seed_is_another_model() -> None:
 
 
 def test_the_length_limit_cuts_and_calls_that_were_cut_do_not_count(qwen3: Started) -> None:
-    options = {"max_completion_tokens": 5}
+    options: dict[str, JsonValue] = {"max_completion_tokens": 5}
     done = qwen3.generate(a_request(session_id="cut", options=options))
     assert (len(done.ids), done.finish_reason, done.matched_stop) == (5, FinishReason.LENGTH, None)
     asked = a_request(session_id="cut-call", tools=(WEATHER,), options={"tool_choice": "required"})
@@ -310,7 +314,7 @@ def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.Monke
     assert missing.value.hint == "pip install 'titocli[torch]'"
 
 
-def test_a_checkpoint_directory_is_loaded_and_left_alone_unless_calls_are_required(tmp_path) -> None:
+def test_a_checkpoint_directory_is_loaded_and_left_alone_unless_calls_are_required(tmp_path: Path) -> None:
     directory = tmp_path / "my-model"
     tiny_network(TOKENIZER.vocab_size, seed=3)._model.save_pretrained(directory)
     for checkpoint in _start(EmbeddedEngine(QWEN3, TOKENIZER, model_dir=directory)):
@@ -331,7 +335,7 @@ def test_a_checkpoint_directory_is_loaded_and_left_alone_unless_calls_are_requir
         assert TOKENIZER.decode(called.ids).startswith("<tool_call>\n")
 
 
-def test_a_directory_that_is_no_qwen3_checkpoint_is_refused(tmp_path) -> None:
+def test_a_directory_that_is_no_qwen3_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile):
         asyncio.run(EmbeddedEngine(QWEN3, TOKENIZER, model_dir=tmp_path).start())
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -85,7 +86,7 @@ def test_every_state_that_is_reached_can_still_end(both: Both) -> None:
 
 @settings(deadline=None)
 @given(EXPRESSIONS, st.randoms(use_true_random=False))
-def test_a_walk_ends_inside_the_language(both: Both, random) -> None:
+def test_a_walk_ends_inside_the_language(both: Both, random: Random) -> None:
     expr, pattern = both
     member = random_member(expr, random)
     assert re.fullmatch(pattern, member.decode())

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.engine_embedded.schemas import SCHEMAS, allows
 from tests.engine_embedded.walks import matches, random_member
 from titocli.engine.embedded.json_schema import Spelling, properties, value
+from titocli.jsonvalue import JsonObject
 
 
 @settings(deadline=None)
 @given(SCHEMAS, st.randoms(use_true_random=False))
-def test_a_member_parses_and_is_allowed_by_the_schema(schema: dict[str, Any], random) -> None:
+def test_a_member_parses_and_is_allowed_by_the_schema(schema: dict[str, Any], random: random.Random) -> None:
     text = random_member(value(schema), random).decode()
     parsed = json.loads(text)
     assert allows(schema, parsed), (schema, text)
@@ -71,6 +72,6 @@ def test_a_schema_nested_without_end_is_cut() -> None:
 
 
 def test_required_names_without_a_schema_are_strings_and_come_last() -> None:
-    schema = {"properties": {"b": {"type": "null"}, "c": {}}, "required": ["z", "b"]}
+    schema: JsonObject = {"properties": {"b": {"type": "null"}, "c": {}}, "required": ["z", "b"]}
     assert properties(schema) == {"b": {"type": "null"}, "z": {}}
     assert properties(None) == {}

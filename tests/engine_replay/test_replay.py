@@ -20,6 +20,7 @@ from titocli.errors import (
     UnreadableFile,
 )
 from titocli.families.registry import get_family
+from titocli.jsonvalue import Tool
 from titocli.session.generation import Completion, FinishReason, GenerateRequest
 from titocli.tokens.byte_level import byte_level_tokenizer
 from titocli.tokens.ids import token_ids
@@ -30,7 +31,7 @@ TOKENIZER = byte_level_tokenizer(
 )
 END = TOKENIZER.token_id("<|im_end|>")
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+TOOL: Tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 
 def _request(session_id: str = "s", request_id: str = "r") -> GenerateRequest:
@@ -79,7 +80,8 @@ def test_ids_are_taken_as_they_are_with_their_log_probs() -> None:
 def test_tool_calls_are_parsed_and_named_as_the_finish_reason() -> None:
     done = _generate(_engine(ReplayLine(text=f"well\n{CALL}")))
     assert done.finish_reason is FinishReason.TOOL_CALLS
-    (call,) = done.message["tool_calls"]  # type: ignore[misc]  # a list of one
+    calls: Any = done.message["tool_calls"]
+    (call,) = calls
     assert call["function"]["name"] == "f"
     assert json.loads(call["function"]["arguments"]) == {"a": 1}
     (attempt,) = done.parse_attempts

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -25,6 +25,8 @@ from titocli.errors import (
 )
 from titocli.session.generation import Completion, GenerateRequest
 from titocli.tokens.ids import token_ids
+
+Result = TypeVar("Result")
 
 CHAT = "/v1/chat/completions"
 INFO = recorded("model_info").response
@@ -48,10 +50,10 @@ def answers(**changed: Answer) -> dict[str, Answer]:
     return {"/model_info": Answer(INFO), CHAT: Answer(REPLY), "/abort_request": Answer(), **changed}
 
 
-def run(server: Loopback | str, use: Callable[[SglangEngine], Awaitable[Any]], **options: Any) -> Any:
+def run(server: Loopback | str, use: Callable[[SglangEngine], Awaitable[Result]], **options: Any) -> Result:
     """What ``use`` makes of a started engine."""
 
-    async def main() -> Any:
+    async def main() -> Result:
         url = server if isinstance(server, str) else server.url
         engine = SglangEngine(url, **{"vocab_size": 448, **options})
         try:
@@ -307,7 +309,8 @@ def test_a_cancelled_generation_is_aborted_in_the_engine() -> None:
 
 
 def test_a_second_cancellation_does_not_stop_the_abort() -> None:
-    slow = Answer(hang=threading.Event())
+    hang = threading.Event()
+    slow = Answer(hang=hang)
 
     async def cancelled_twice(engine: SglangEngine) -> None:
         task = asyncio.create_task(engine.generate(request()))
@@ -317,7 +320,7 @@ def test_a_second_cancellation_does_not_stop_the_abort() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        slow.hang.set()
+        hang.set()
         await asyncio.sleep(0.1)
 
     with loopback(answers(**{CHAT: Answer(REPLY, hang=threading.Event()), "/abort_request": slow})) as server:

@@ -71,7 +71,8 @@ def test_a_parsed_tool_call_keeps_the_ids_that_were_sampled(name: str) -> None:
     assert completion.finish_reason is FinishReason.TOOL_CALLS
     assert completion.message["content"] == ""
     assert "reasoning_content" not in completion.message
-    call = completion.message["tool_calls"][0]
+    calls: Any = completion.message["tool_calls"]
+    call = calls[0]
     assert call.keys() == {"id", "type", "function"}
     assert call["id"].startswith("call_")
     assert call["function"] == {"name": "get_weather", "arguments": '{"city": "Paris"}'}

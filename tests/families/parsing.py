@@ -35,8 +35,15 @@ def tool(name: str, **properties: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
 
+def id_of(token: str) -> int:
+    found = TOKENIZER.token_id(token)
+    assert found is not None, token
+    return found
+
+
 def parse_ids(family: str | Family, ids: Sequence[int], **options: Any) -> ParsedCompletion:
-    known = {"tokenizer": TOKENIZER, "generation_prompt": NO_THINK, "tools": [], "turn": "t"} | options
+    standard = {"tokenizer": TOKENIZER, "generation_prompt": NO_THINK, "tools": [], "turn": "t"}
+    known: dict[str, Any] = {**standard, **options}
     contract = get_family(family) if isinstance(family, str) else family
     return parse_completion(contract, known.pop("tokenizer"), ids, **known)
 

@@ -15,7 +15,7 @@ from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages
 from titocli.families.registry import all_contracts, get_family
 from titocli.families.renderer import Renderer, family_renderer
-from titocli.jsonvalue import JsonValue, Message
+from titocli.jsonvalue import JsonObject, JsonValue, Message
 from titocli.session.tool_runs import refuse_incomplete_run
 from titocli.tokens.tokenizer import Tokenizer
 from titocli.verify.append_only import Counterexample, Violation, find_counterexample
@@ -29,7 +29,8 @@ ANSWER: Message = {"role": "assistant", "content": "Yes"}
 
 @pytest.fixture(params=CONTRACTS, ids=lambda family: f"{family.name}-{family.variant}")
 def family(request: pytest.FixtureRequest) -> Family:
-    return request.param
+    family: Family = request.param
+    return family
 
 
 def _real_tokenizer(family: Family) -> Tokenizer:
@@ -145,7 +146,7 @@ def test_glm52_leaves_the_effort_out_without_thinking_which_is_therefore_pinned(
 
 
 def _calls(*ids: str) -> Message:
-    made = [{"id": each, "function": {"name": "f", "arguments": {}}} for each in ids]
+    made: list[JsonObject] = [{"id": each, "function": {"name": "f", "arguments": {}}} for each in ids]
     return {"role": "assistant", "content": "", "tool_calls": made}
 
 
@@ -207,20 +208,20 @@ def test_media_that_a_template_would_drop_silently_are_refused() -> None:
 
 @pytest.mark.parametrize("arguments", ["Paris", "[1]", '{"a": '])
 def test_text_that_is_no_object_is_printed_as_one_argument(family: Family, arguments: str) -> None:
-    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": arguments}}
     text = _text(family, USER, {"role": "assistant", "content": "", "tool_calls": [call]})
     assert "<arg_key>arguments</arg_key><arg_value>" + arguments + "</arg_value>" in text
 
 
 @pytest.mark.parametrize("arguments", [3, [1]])
 def test_arguments_that_are_neither_text_nor_object_are_refused(family: Family, arguments: JsonValue) -> None:
-    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": arguments}}
     with pytest.raises(InvalidMessages, match="arguments"):
         normalise_messages(family, [USER, {"role": "assistant", "content": "", "tool_calls": [call]}])
 
 
 @pytest.mark.parametrize("arguments", [None, "", "{}", {}])
 def test_empty_arguments_print_no_pair(family: Family, arguments: JsonValue) -> None:
-    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": arguments}}
     text = _text(family, USER, {"role": "assistant", "content": "", "tool_calls": [call]})
     assert "<tool_call>f</tool_call><|assistant|>" in text

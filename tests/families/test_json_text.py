@@ -14,6 +14,7 @@ from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
+from titocli.jsonvalue import JsonObject
 
 NUMBERS = [
     "1.0",
@@ -66,7 +67,7 @@ def test_a_family_prints_a_number_of_the_arguments_as_it_was_spelled(
         if family in {"qwen35", "nemotron3"}
         else number
     )
-    call = {"id": "functions.f:0", "function": {"name": "f", "arguments": f'{{"n": {number}}}'}}
+    call: JsonObject = {"id": "functions.f:0", "function": {"name": "f", "arguments": f'{{"n": {number}}}'}}
     contract = get_family(family)
     messages = normalise_messages(
         contract,

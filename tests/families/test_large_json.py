@@ -17,7 +17,9 @@ from titocli.families.json_text import to_json
 from titocli.families.large_json import read_large_json
 
 TEXTS = st.text(st.sampled_from('ab"\\[]{},: é\ud83d\n0'), max_size=12)
-VALUES = st.one_of(TEXTS, st.sampled_from([None, True, -0.0, 1e5, 7, [], {}, [[1, {"a": "]"}]]]))
+VALUES: st.SearchStrategy[Any] = st.one_of(
+    TEXTS, st.sampled_from([None, True, -0.0, 1e5, 7, [], {}, [[1, {"a": "]"}]]])
+)
 MESSAGES = st.lists(
     st.dictionaries(st.sampled_from(["role", "content", "messages", "}"]), VALUES), max_size=6
 )

@@ -11,6 +11,7 @@ from titocli.errors import InvalidMessages
 from titocli.families.family import ToolCallGrammar
 from titocli.families.messages import normalise_messages, normalise_tools, tool_names
 from titocli.families.registry import BUILT_IN, get_family
+from titocli.jsonvalue import Tool
 
 FAMILIES = [name for name in BUILT_IN if name != "default"]
 
@@ -224,7 +225,7 @@ def test_images_are_for_families_that_print_them() -> None:
 
 
 def test_tools_keep_their_keys_and_order() -> None:
-    tool = {"type": "function", "function": {"parameters": {"z": 1, "a": 2}, "name": "f", "x": "é"}}
+    tool: Tool = {"type": "function", "function": {"parameters": {"z": 1, "a": 2}, "name": "f", "x": "é"}}
 
     assert normalise_tools([tool]) == [tool]
     assert normalise_tools([{"name": "f"}]) == [{"type": "function", "function": {"name": "f"}}]

@@ -15,7 +15,7 @@ from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages
 from titocli.families.registry import get_family
 from titocli.families.renderer import Renderer, family_renderer
-from titocli.jsonvalue import JsonValue, Message
+from titocli.jsonvalue import JsonObject, JsonValue, Message
 from titocli.session.arguments import refuse_rewriting
 from titocli.tokens.tokenizer import Tokenizer
 from titocli.verify.append_only import Violation, find_counterexample
@@ -108,7 +108,7 @@ def test_a_session_refuses_an_effort_with_the_reason(family: Family, kwarg: str)
 
 def test_every_role_may_follow_an_assistant_turn(family: Family) -> None:
     assert set(family.append_roles) == set(Role)
-    call = {"id": "a", "function": {"name": "f", "arguments": {}}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": {}}}
     following: list[Message] = [
         {"role": "tool", "tool_call_id": "a", "content": "1"},
         USER,
@@ -130,7 +130,7 @@ def test_without_the_fixed_kwarg_history_is_rewritten(family: Family) -> None:
 
 def test_scalars_print_as_python_does_and_containers_as_json(family: Family) -> None:
     arguments = {"n": None, "b": True, "f": 1.5, "l": [True, None], "s": "<&>"}
-    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": arguments}}
     text = _text(family, USER, {**ANSWER, "tool_calls": [call]})
     printed = {"n": "None", "b": "True", "f": "1.5", "l": "[true, null]", "s": "<&>"}
     body = "".join(f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in printed.items())
@@ -139,13 +139,13 @@ def test_scalars_print_as_python_does_and_containers_as_json(family: Family) -> 
 
 @pytest.mark.parametrize("arguments", ["Paris", "[1]", '{"a": '])
 def test_text_that_is_no_object_is_printed_as_one_argument(family: Family, arguments: str) -> None:
-    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": arguments}}
     text = _text(family, USER, {**ANSWER, "tool_calls": [call]})
     assert f"<parameter=arguments>\n{arguments}\n</parameter>\n" in text
 
 
 @pytest.mark.parametrize("arguments", [3, [1]])
 def test_arguments_that_are_neither_text_nor_object_are_refused(family: Family, arguments: JsonValue) -> None:
-    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    call: JsonObject = {"id": "a", "function": {"name": "f", "arguments": arguments}}
     with pytest.raises(InvalidMessages, match="arguments"):
         normalise_messages(family, [USER, {**ANSWER, "tool_calls": [call]}])

@@ -16,6 +16,7 @@ from tests.families.parsing import (
     TOKENIZER,
     UNOPENED,
     hermes_call,
+    id_of,
     parse,
     parse_ids,
     statuses,
@@ -25,7 +26,7 @@ from tests.families.parsing import (
 from titocli.families.parsers.parsed import ReasoningStatus
 
 FAMILIES = ["qwen3", "qwennext", "qwen35", "qwen36", "qwen38small", "qwen4exp"]
-END = TOKENIZER.token_id("<|im_end|>")
+END = id_of("<|im_end|>")
 PIECES = (
     "<think>",
     "</think>",

@@ -83,8 +83,8 @@ def test_a_rendered_turn_is_parsed_to_its_message_and_rendered_the_same(
     )
 
     assert (parsed.reasoning_content or "", parsed.content) == (reasoning, content)
-    again = normalise_messages(renderer.family, [parsed.message()])[0].get("tool_calls", [])
-    assert [call["function"] for call in again] == calls  # type: ignore[union-attr]  # a list of calls
+    again: Any = normalise_messages(renderer.family, [parsed.message()])[0].get("tool_calls", [])
+    assert [call["function"] for call in again] == calls
     assert _render(renderer, [USER, parsed.message()], generation_prompt=False, kwargs=kwargs) == rendered
 
 

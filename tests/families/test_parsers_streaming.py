@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.families.parsing import MERGING, SPOKEN, TOKENIZER, parse_ids, tool
+from tests.families.parsing import MERGING, SPOKEN, TOKENIZER, id_of, parse_ids, tool
 from tests.families.parsing_ids import IDS, PROMPTS
 from titocli.families.family import Family
 from titocli.families.parsers.parsed import ParsedCompletion
@@ -123,7 +123,7 @@ def test_the_first_call_is_given_before_the_second_one_begins(name: str) -> None
 
 def test_a_stop_token_is_text_only_when_more_follows() -> None:
     family = get_family("qwen3")
-    end = TOKENIZER.token_id("<|im_end|>")
+    end = id_of("<|im_end|>")
     parser = _parser(family, "")
     assert parser.feed([*b"a", end]) == (ContentDelta("a"),)
     assert parser.feed([end, *b"b"]) == (ContentDelta("<|im_end|><|im_end|>b"),)

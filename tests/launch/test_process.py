@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,8 @@ def test_a_server_that_says_503_is_not_ready(tmp_path: Path) -> None:
         with pytest.raises(EngineTimeout) as caught:
             engine.wait_until_ready(1.5)
         assert caught.value.details["log_path"] == str(tmp_path / "logs" / "engine.log")
-        assert any("/ready" in line for line in caught.value.details["log"])
+        log: Any = caught.value.details["log"]
+        assert any("/ready" in line for line in log)
 
 
 def test_a_child_that_ends_early_is_told_at_once_with_its_last_words(tmp_path: Path) -> None:
@@ -94,7 +96,8 @@ def test_a_child_that_ends_early_is_told_at_once_with_its_last_words(tmp_path: P
     assert time.monotonic() - started < 20
     assert "exit code 7" in caught.value.message
     assert caught.value.details["exit_code"] == 7
-    first, last = caught.value.details["log"]
+    log: Any = caught.value.details["log"]
+    first, last = log
     assert first == "loading weights"
     assert last.startswith("CUDA out of memory xxx")
     assert len(last) == 500

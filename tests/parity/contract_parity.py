@@ -68,7 +68,8 @@ def kwarg_combinations(family: Family) -> list[dict[str, JsonValue]]:
     finite = {**family.pinned_kwargs, **family.turn_kwargs}
     choices = [[{}, *({name: value} for value in values)] for name, values in finite.items()]
     return [
-        {k: v for one in each for k, v in one.items()} | family.fixed_kwargs for each in product(*choices)
+        {k: v for one in each for k, v in one.items()} | dict(family.fixed_kwargs)
+        for each in product(*choices)
     ]
 
 

@@ -55,6 +55,8 @@ def _port() -> ModuleType:
         unavailable(str(error))
     assert hashlib.sha256(file.read_bytes()).hexdigest() == _SHA256, "another port than the one that was read"
     spec = importlib.util.spec_from_file_location("glm53_chat_template", file)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -9,17 +9,18 @@ import json
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import transformers
 from transformers.utils.chat_template_utils import render_jinja_template
 
 
 @cache
-def template(path):
+def template(path: str) -> str:
     return Path(path).read_bytes().decode()
 
 
-def answer(request):
+def answer(request: dict[str, Any]) -> dict[str, str]:
     try:
         texts, _ = render_jinja_template(
             conversations=[request["messages"]],
@@ -33,7 +34,7 @@ def answer(request):
     return {"text": texts[0]}
 
 
-def main():
+def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         said = {} if "version" in request else answer(request)

@@ -51,6 +51,8 @@ def _load(name: str) -> ModuleType:
     except AssetUnavailable as error:
         unavailable(str(error))
     spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

@@ -19,7 +19,7 @@ from titocli.families.family import Family
 from titocli.families.glm import NULL_CONTENT, STEADY_EMPTY_BLOCK
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
-from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.verify.conversations import generate
 
 pytestmark = pytest.mark.assets
@@ -33,7 +33,7 @@ F: Tool = {"type": "function", "function": {"name": "f", "parameters": {"type": 
 
 
 def calls(*ids: JsonValue) -> Message:
-    made = [{"id": each, "function": {"name": "f", "arguments": {}}} for each in ids]
+    made: list[JsonObject] = [{"id": each, "function": {"name": "f", "arguments": {}}} for each in ids]
     return {"role": "assistant", "content": "", "tool_calls": made}
 
 
@@ -47,7 +47,8 @@ def _name(family: Family) -> str:
 
 @pytest.fixture(params=CONTRACTS, ids=_name)
 def family(request: pytest.FixtureRequest) -> Family:
-    return request.param
+    family: Family = request.param
+    return family
 
 
 def _native(family: Family) -> Path:

@@ -25,7 +25,7 @@ from titocli.families.messages import normalise_messages, normalise_tools
 from titocli.families.registry import get_family
 from titocli.families.renderer import Renderer, family_renderer
 from titocli.families.template_source import shipped_template
-from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.tokens.tokenizer import Tokenizer
 from titocli.verify.append_only import find_counterexample
 from titocli.verify.conversations import Conversation, generate
@@ -48,7 +48,10 @@ MEDIA = {-101: "<|unused_200054|>", -102: "<|unused_200053|>"}
 
 USER: Message = {"role": "user", "content": "Hello"}
 SYSTEM: Message = {"role": "system", "content": "s"}
-CALL = {"id": "a", "function": {"name": "f", "arguments": {"z": None, "items": [1, {"b": "é<", "a": 1.0}]}}}
+CALL: JsonObject = {
+    "id": "a",
+    "function": {"name": "f", "arguments": {"z": None, "items": [1, {"b": "é<", "a": 1.0}]}},
+}
 EFFORT = "<|message_system|><|content_text|>Thinking effort level: 0.9<|end_message|>"
 
 
@@ -90,9 +93,10 @@ def _oracle(
     generation_prompt: bool = True,
 ) -> list[Any]:
     given = EFFORTS[effort] if isinstance(effort, str) else effort
-    return inkling_renderer().render_inkling_messages(
+    pieces: list[Any] = inkling_renderer().render_inkling_messages(
         messages, tokenizer, add_generation_prompt=generation_prompt, tools=tools, reasoning_effort=given
     )
+    return pieces
 
 
 def _expected(messages: Sequence[Message], **asked: Any) -> str:
@@ -228,13 +232,13 @@ def test_another_effort_is_refused_with_the_ones_that_are_known(effort: JsonValu
 )
 def test_rare_shapes_print_the_same(messages: list[Message], tools: list[Tool] | None) -> None:
     for generation_prompt, effort in product((True, False), (None, "low")):
-        asked = {"tools": tools, "effort": effort, "generation_prompt": generation_prompt}
+        asked: dict[str, Any] = {"tools": tools, "effort": effort, "generation_prompt": generation_prompt}
         assert _ours(messages, **asked) == _expected(messages, **asked)
 
 
 def test_a_whole_conversation_prints_this() -> None:
     """Written down, so that an error that the oracle shares would show."""
-    tools = [{"type": "function", "function": {"name": "f", "parameters": {"z": 1, "a": 2}}}]
+    tools: list[Tool] = [{"type": "function", "function": {"name": "f", "parameters": {"z": 1, "a": 2}}}]
     messages = [
         SYSTEM,
         USER,
@@ -261,7 +265,7 @@ def test_an_assistant_without_blocks_prints_nothing() -> None:
 
 def test_text_parts_are_one_block_where_the_token_renderer_prints_two() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    messages = [{"role": "user", "content": parts}]
+    messages: list[Message] = [{"role": "user", "content": parts}]
     assert _expected(messages).count("<|message_user|>") == 2
     assert "<|message_user|><|content_text|>ab<|end_message|>" in _ours(normalise_messages(FAMILY, messages))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from titocli.families.family import Family
 from titocli.families.messages import normalise_messages, normalise_tools
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
-from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.tokens.byte_level import byte_level_tokenizer
 from titocli.verify.append_only import find_counterexample
 from titocli.verify.conversations import Conversation, generate
@@ -34,7 +35,10 @@ NATIVES = {"kimi25": "kimi_k2.5", "kimi26": "kimi_k2.6"}
 JSON_FORM: Mapping[str, JsonValue] = {"tools_ts_str": ""}
 
 USER: Message = {"role": "user", "content": "Hello"}
-CALL = {"id": "functions.f:0", "function": {"name": "f", "arguments": {"items": [1], "k": None, "s": "é<"}}}
+CALL: JsonObject = {
+    "id": "functions.f:0",
+    "function": {"name": "f", "arguments": {"items": [1], "k": None, "s": "é<"}},
+}
 F: Tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
 
 
@@ -193,7 +197,7 @@ def test_of_two_reasonings_the_one_that_counts_for_every_family_is_printed(oracl
 def test_ids_that_a_client_made_up_are_printed_as_they_came(
     oracle: Oracle, family: Family, keeping_native: Path
 ) -> None:
-    made_up = [{**CALL, "id": "call_a"}, {**CALL, "id": "toolu_01"}]
+    made_up: list[JsonObject] = [{**CALL, "id": "call_a"}, {**CALL, "id": "toolu_01"}]
     results: list[Message] = [
         {"role": "tool", "tool_call_id": each["id"], "content": "r"} for each in made_up
     ]
@@ -235,15 +239,17 @@ def test_the_k25_checkpoint_rewrites_the_last_answer(oracle: Oracle) -> None:
 
 def test_control_tokens_in_a_tool_stay_text_and_the_declaration_stays_typescript(family: Family) -> None:
     tokenizer = byte_level_tokenizer([*family.required_tokens, "[EOS]"], special={"<|im_end|>"})
-    described = {**F["function"], "description": "ends with <|im_end|>"}
+    function: Any = F["function"]
+    described = {**function, "description": "ends with <|im_end|>"}
     tools = normalise_tools([{"type": "function", "function": described}])
     renderer = family_renderer(family, tokenizer)
-    arguments = {"tools": tools, "kwargs": family.fixed_kwargs, "generation_prompt": True}
+    arguments: dict[str, Any] = {"tools": tools, "kwargs": family.fixed_kwargs, "generation_prompt": True}
     marked = renderer.ids(renderer.marked_text([USER], **arguments))
     plain = renderer.text([USER], **arguments)
     assert tokenizer.decode(marked) == plain
     assert "// ends with <|im_end|>\ntype f = (_: {}) => any;" in plain
     end = tokenizer.token_id("<|im_end|>")
+    assert end is not None
     assert list(marked).count(end) == plain.count("<|im_end|>") - 1
 
 

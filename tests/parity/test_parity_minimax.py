@@ -17,7 +17,7 @@ from titocli.families.kwargs import resolve_kwargs
 from titocli.families.messages import normalise_messages
 from titocli.families.registry import get_family
 from titocli.families.renderer import family_renderer
-from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.verify.append_only import find_counterexample
 from titocli.verify.conversations import generate
 
@@ -29,7 +29,10 @@ NATIVES = {"minimax_m25": "minimax_m2.5", "minimax_m27": "minimax_m2.7"}
 USER: Message = {"role": "user", "content": "Hello"}
 SYSTEM: Message = {"role": "system", "content": "late"}
 F: Tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-CALL = {"id": "a", "function": {"name": "f", "arguments": {"items": [1], "keys": None, "s": " x "}}}
+CALL: JsonObject = {
+    "id": "a",
+    "function": {"name": "f", "arguments": {"items": [1], "keys": None, "s": " x "}},
+}
 
 
 def _assistant(content: str = "", **fields: JsonValue) -> Message:
@@ -116,8 +119,8 @@ def test_rare_shapes_print_the_same(
 
 def test_parts_of_raw_messages_print_the_same(oracle: Oracle, family: Family, keeping_native: Path) -> None:
     """What titocli joins before rendering, and engines do not."""
-    parts = [{"type": "text", "text": "a"}, {"type": "other"}, "b"]
-    answers = [{"type": "text", "text": "a"}, {"output": 1}, {"type": "x"}]
+    parts: list[JsonValue] = [{"type": "text", "text": "a"}, {"type": "other"}, "b"]
+    answers: list[JsonValue] = [{"type": "text", "text": "a"}, {"output": 1}, {"type": "x"}]
     messages: list[Message] = [
         {"role": "system", "content": parts},
         {"role": "user", "content": parts},

@@ -12,7 +12,7 @@ from tests.parity.contract_parity import Comparison, kwarg_combinations, values_
 from tests.parity.oracle import Oracle
 from titocli.families.family import Family
 from titocli.families.registry import get_family
-from titocli.jsonvalue import JsonValue, Message, Tool
+from titocli.jsonvalue import JsonObject, JsonValue, Message, Tool
 from titocli.verify.conversations import generate
 
 pytestmark = pytest.mark.assets
@@ -20,7 +20,10 @@ pytestmark = pytest.mark.assets
 SEED = 20261129
 
 USER: Message = {"role": "user", "content": " Hello "}
-CALL = {"id": "a", "function": {"name": "f", "arguments": {"n": None, "b": True, "l": [1, "<"], "s": " x "}}}
+CALL: JsonObject = {
+    "id": "a",
+    "function": {"name": "f", "arguments": {"n": None, "b": True, "l": [1, "<"], "s": " x "}},
+}
 
 
 @pytest.fixture(params=["nano", "super", "ultra"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_the_written_page_says_why_a_vocabulary_is_approximate() -> None:
 
 
 def test_the_written_table_has_both_versions_of_transformers_for_every_template() -> None:
-    versions: dict[tuple[str, str], set[str]] = {}
+    versions: dict[tuple[str, ...], set[str]] = {}
     for row in rows_of(PAGE.read_text()):
         if row[4].startswith("transformers "):
             versions.setdefault(row[:2], set()).add(row[4])
@@ -83,7 +84,8 @@ def test_every_finite_kwarg_value_is_in_the_matrix(family: Family) -> None:
 def test_a_value_that_no_conversation_has_is_missed(family: Family, field: str) -> None:
     kwargs = getattr(family, field)
     declared = {name: (*values, "new") for name, values in kwargs.items() if values} | {"kwarg": ("new",)}
-    wider = replace(family, **{field: {**kwargs, **declared}})
+    changed: dict[str, Any] = {field: {**kwargs, **declared}}
+    wider = replace(family, **changed)
     missed = values_not_generated(wider, generate(family, 200, SEED))
     assert missed == {f'{name}="new"' for name in declared}
     assert values_not_generated(wider, generate(wider, 200, SEED)) == set()

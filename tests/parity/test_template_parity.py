@@ -68,8 +68,13 @@ def natives(family: Family, tmp_path: Path) -> _Natives:
 
 
 def _fixed_kwarg(family: Family, mode: str) -> dict[str, JsonValue]:
-    opposite = {name: not value for name, value in family.fixed_kwargs.items()}
-    return {"absent": {}, "opposite": opposite, "family": dict(family.fixed_kwargs)}[mode]
+    opposite: dict[str, JsonValue] = {name: not value for name, value in family.fixed_kwargs.items()}
+    kwargs_of: dict[str, dict[str, JsonValue]] = {
+        "absent": {},
+        "opposite": opposite,
+        "family": dict(family.fixed_kwargs),
+    }
+    return kwargs_of[mode]
 
 
 def _generation_prompt(conversation: Conversation) -> bool:

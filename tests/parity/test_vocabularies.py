@@ -153,6 +153,7 @@ def test_control_tokens_have_the_ids_of_another_implementation(vocabulary: str, 
 def test_the_control_tokens_that_deepseek_writes_are_under_their_ids(vocabulary: str, by_rank: Any) -> None:
     for name in CONTROL_TOKENS[vocabulary]:
         token = _ours(vocabulary).id_to_token(by_rank.encode_special(name))
+        assert token is not None
         assert name in token.replace("▁", "_")
 
 

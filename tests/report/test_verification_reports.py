@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -18,11 +19,11 @@ from titocli.report.verification.github import github
 from titocli.report.verification.html import html
 from titocli.report.verification.junit import junit
 from titocli.report.verification.runs import Run, runs
-from titocli.verify.events import CheckId, CheckStarted, FailureKind, Status
+from titocli.verify.events import CheckId, CheckStarted, Event, FailureKind, Status
 from titocli.verify.ignore import Ignoring, ignore_rules
 
 
-def made(*streams: list) -> list[Run]:
+def made(*streams: list[Event]) -> list[Run]:
     return [run for events in streams for run in runs(events)]
 
 
@@ -50,7 +51,7 @@ def test_a_stream_that_does_not_start_with_a_run_is_a_bug() -> None:
 
 
 @pytest.mark.parametrize("streams", [(FAILED,), (PASSED,), (FAILED, PASSED)], ids=["failed", "passed", "two"])
-def test_the_json_document_follows_the_shipped_schema(streams: tuple) -> None:
+def test_the_json_document_follows_the_shipped_schema(streams: tuple[list[Event], ...]) -> None:
     data = verification_data(made(*streams))
     document = json.loads(envelope("verify-template", Outcome.FAILED, 1, data=data))
 
@@ -72,7 +73,8 @@ def test_the_schema_knows_every_check() -> None:
 
 
 def test_a_failure_in_json_has_all_that_a_program_needs() -> None:
-    shown = verification_data(made(FAILED))["checks"][0]["failures"][0]
+    data: Any = verification_data(made(FAILED))
+    shown = data["checks"][0]["failures"][0]
 
     assert shown["conversation"]["messages"][0] == {"role": "user", "content": NASTY}
     assert shown["also"] == ["generated-17"]
@@ -129,9 +131,9 @@ class _Page(HTMLParser):
         self.tags: set[str] = set()
         self.addresses: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
-        self.addresses += [value for name, value in attrs if name in {"href", "src"}]
+        self.addresses += [value or "" for name, value in attrs if name in {"href", "src"}]
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -177,7 +179,8 @@ def test_an_ignored_failure_does_not_count_and_is_shown_with_its_reason() -> Non
     assert (run.finished.failures, run.failures) == (0, ())
     assert run.checks[0].status is Status.PASSED
     assert ignoring.unused == ()
-    assert verification_data([run])["checks"][0]["ignored"][0]["reason"] == "the old checkpoint is frozen"
+    data: Any = verification_data([run])
+    assert data["checks"][0]["ignored"][0]["reason"] == "the old checkpoint is frozen"
     assert b"the old checkpoint is frozen" in html([run])
     assert github([run]).startswith(b"::notice ")
     assert b"ignored: history_rewritten: the old checkpoint is frozen" in junit([run])
@@ -224,7 +227,7 @@ def test_one_failure_of_two_still_counts() -> None:
         ({"ignored": []}, "ignored"),
     ],
 )
-def test_a_rule_that_cannot_be_used_is_refused(document: dict, said: str) -> None:
+def test_a_rule_that_cannot_be_used_is_refused(document: dict[str, Any], said: str) -> None:
     from titocli.errors import UsageError
 
     with pytest.raises(UsageError, match=said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from titocli.families.family import Family
 from titocli.families.registry import all_contracts, get_family
 from titocli.families.renderer import Renderer, family_renderer
 from titocli.families.template_source import TemplateSource, shipped_template, template_from_file
-from titocli.jsonvalue import JsonValue, Message
+from titocli.jsonvalue import JsonObject, JsonValue, Message
 from titocli.verify.append_only import (
     Counterexample,
     Violation,
@@ -48,7 +49,13 @@ def _distinct_contracts() -> list[Family]:
     """Every contract with a rendering of its own; one of those that differ in their names alone."""
     found: dict[str, Family] = {}
     for family in all_contracts():
-        named = {"name": "", "summary": "", "checkpoints": (), "variant": None, "variants": {}}
+        named: dict[str, Any] = {
+            "name": "",
+            "summary": "",
+            "checkpoints": (),
+            "variant": None,
+            "variants": {},
+        }
         found.setdefault(repr(replace(family, **named)), family)
     return [family for family in found.values() if family.template or family.encoder]
 
@@ -153,7 +160,7 @@ def test_a_suffix_that_depends_on_earlier_messages_is_found() -> None:
 
 def test_pictures_keep_their_numbers_in_a_suffix() -> None:
     picture = {"type": "image", "image": "x"}
-    messages = (
+    messages: tuple[Message, ...] = (
         {"role": "user", "content": [picture, {"type": "video", "video": "v"}]},
         _message("assistant", "1"),
         {"role": "user", "content": [picture]},
@@ -177,7 +184,7 @@ def test_states_stop_before_a_role_that_the_family_does_not_append() -> None:
 def test_a_state_inside_a_run_of_tool_results_is_no_state() -> None:
     family = get_family("qwen3")
     rewriting = _renderer(family, ("{%- if tools %}", "{{- messages | length }}{%- if tools %}"))
-    calls = [{"id": str(n), "function": {"name": "f", "arguments": {}}} for n in range(2)]
+    calls: list[JsonObject] = [{"id": str(n), "function": {"name": "f", "arguments": {}}} for n in range(2)]
     found = find_counterexample(
         rewriting,
         _conversation(

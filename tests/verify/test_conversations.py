@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -128,7 +130,8 @@ def _assert_realistic_order(family: Family, made: Conversation) -> None:
     for before, after in pairwise(made.messages):
         if after["role"] == "tool":
             assert before["role"] == "tool" or before.get("tool_calls")
-    calls = sum(len(message.get("tool_calls", ())) for message in made.messages)
+    messages: Sequence[Any] = made.messages
+    calls = sum(len(message.get("tool_calls", ())) for message in messages)
     assert roles.count("tool") == calls
 
 

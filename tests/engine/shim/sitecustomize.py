@@ -19,15 +19,15 @@ _DECLARATIONS = (
 class TorchvisionOperators:
     """A finder that finds nothing: it declares the operators on the way to the real torchvision."""
 
-    library = None
+    library: object = None
 
     @classmethod
-    def find_spec(cls, name, *_):
+    def find_spec(cls, name: str, *_: object) -> None:
         if name == "torchvision" and cls.library is None:
             cls.library = cls._declared()
 
     @staticmethod
-    def _declared():
+    def _declared() -> object:
         import torch
 
         library = torch.library.Library("torchvision", "FRAGMENT")

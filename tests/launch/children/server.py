@@ -9,7 +9,7 @@ STATUS_OF = dict(pair.split("=") for pair in sys.argv[3:])
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
+    def do_GET(self) -> None:
         self.send_response(int(STATUS_OF.get(self.path, "404")))
         self.send_header("Content-Length", "0")
         self.end_headers()
