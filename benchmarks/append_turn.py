@@ -21,6 +21,7 @@ from transformers import PreTrainedTokenizerFast
 from tests.assets import native_template, qwen3_tokenizer
 from titocli.families.registry import get_family
 from titocli.families.renderer import Renderer, family_renderer
+from titocli.jsonvalue import Tool
 from titocli.session.arguments import TurnRequest
 from titocli.session.generation import Completion, FinishReason
 from titocli.session.history import HistoryPolicy
@@ -29,7 +30,7 @@ from titocli.tokens.ids import token_ids
 from titocli.tokens.tokenizer import Tokenizer
 
 CONTEXT_TOKENS = (31_000, 126_000, 253_000)
-TOOLS = [
+TOOLS: list[Tool] = [
     {
         "type": "function",
         "function": {

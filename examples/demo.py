@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -73,7 +73,7 @@ def add(a: int, b: int) -> dict[str, Any]:
 
 def run_tool(call: Any) -> dict[str, Any]:
     """The tool message that answers a call."""
-    tools = {"get_weather": get_weather, "add": add}
+    tools: dict[str, Callable[..., dict[str, Any]]] = {"get_weather": get_weather, "add": add}
     result = tools[call.function.name](**json.loads(call.function.arguments))
     content = json.dumps(result, ensure_ascii=False)
     return {"role": "tool", "tool_call_id": call.id, "content": content}
