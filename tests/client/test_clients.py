@@ -70,7 +70,7 @@ def test_the_asynchronous_client_does_the_same(url: str) -> None:
                 "POST", f"{session.openai_base_url}/chat/completions", json={"messages": [U]}
             )
             assert reply.status_code == 200
-            assert len((await session.show())["records"]) == 1  # type: ignore[arg-type]
+            assert len((await session.show())["records"]) == 1  # type: ignore[arg-type] # JSON
             return await session.samples(metadata={"reward": 1}), session.base_url
 
     batch, base_url = asyncio.run(go())

@@ -81,7 +81,7 @@ def test_arguments_of_a_replayed_call(stored: Any, replayed: Any, strict: bool, 
         (calling("{}", index=0), calling("{}"), True),
         (assistant("x"), assistant("x", tool_calls=None), True),
         (assistant(""), {"role": "assistant"}, True),
-        (assistant(""), assistant([]), True),  # type: ignore[arg-type]
+        (assistant(""), assistant([]), True),  # type: ignore[arg-type] # no text on purpose
         ({"role": "assistant", "content": None}, assistant(""), True),
         (assistant("hi"), assistant("hi\n"), False),
         (assistant("hi"), assistant("hi", refusal=None, annotations=[], audio=None), True),

@@ -448,6 +448,6 @@ def test_hazard_25_a_retry_is_seen_also_where_the_later_siblings_leaf_is_gone() 
 
     def first_only(samples: Sequence[Sample], metadata: Any) -> list[Sample]:
         # What a picker is given of the tree has every turn, whichever samples there are.
-        return sample_hooks().picker(samples[:1], metadata)  # type: ignore[return-value]
+        return sample_hooks().picker(samples[:1], metadata)  # type: ignore[return-value] # a picker may give any sequence
 
     assert numbered.collect(hooks=SampleHooks(picker=first_only)).samples == ()

@@ -111,7 +111,7 @@ def test_junit_counts_and_describes() -> None:
     assert "»expected tail\\n" in str(told.text)
     assert "--select append-only" in str(told.text)
     assert list(passed) == []
-    assert skipped.find("skipped").get("message") == "no tokenizer"  # type: ignore[union-attr]
+    assert skipped.find("skipped").get("message") == "no tokenizer"  # type: ignore[union-attr] # it is there
 
 
 def test_github_annotations_are_one_line_each_and_cannot_be_forged() -> None:

@@ -195,7 +195,7 @@ def test_agent_metadata_is_merged_except_what_the_server_owns(branched: Numbered
     for sample in made.samples:
         assert sample.reward == 0.0
         assert sample.metadata["note"] == "x"
-        assert sample.metadata["leaf"]["node_id"] == sample.leaf  # type: ignore[index,call-overload]
+        assert sample.metadata["leaf"]["node_id"] == sample.leaf  # type: ignore[index,call-overload] # JSON
         assert sample.metadata["turns"] != 1
         assert sample.metadata["tito_session_mismatch"] != []
     assert made.session_metadata["agent"] == agent
@@ -282,7 +282,7 @@ def test_a_postprocessor_must_return_each_sample_with_its_tokens(branched: Numbe
 
 
 def test_a_postprocessor_that_returns_no_samples_is_told_so(branched: Numbered) -> None:
-    hooks = SampleHooks(postprocessor=lambda samples, _, __: [None for _sample in samples])  # type: ignore[misc]
+    hooks = SampleHooks(postprocessor=lambda samples, _, __: [None for _sample in samples])  # type: ignore[misc] # no samples on purpose
 
     with pytest.raises(SampleHookFailed, match="must return samples"):
         branched.collect(hooks=hooks)

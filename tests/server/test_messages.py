@@ -194,7 +194,7 @@ def test_the_official_client_replays_and_stays_on_one_path(served: Served, strea
         served.engine.requests[2].prompt_ids
     )
     stored = served.engine.requests[3].messages
-    assert [call["function"]["arguments"] for call in stored[1]["tool_calls"]] == TEXTS  # type: ignore[index,union-attr,call-overload]
+    assert [call["function"]["arguments"] for call in stored[1]["tool_calls"]] == TEXTS  # type: ignore[index,union-attr,call-overload] # JSON
     assert [message["tool_call_id"] for message in stored[2:7]] == [f"functions.f:1{at}" for at in range(5)]
 
 
@@ -318,7 +318,7 @@ def test_arguments_that_are_no_object_end_nothing(tree: Served) -> None:
     reply = create(tree.client, stream=False, messages=[U])
     create(tree.client, stream=True, messages=[U, said(reply), results(reply)])
 
-    assert reply.content[0].input == {"arguments": '{"a":'}  # type: ignore[union-attr]
+    assert reply.content[0].input == {"arguments": '{"a":'}  # type: ignore[union-attr] # a tool use
     assert tree.parents() == [None, 0]
 
 
@@ -438,7 +438,7 @@ def test_text_beside_a_result_is_a_user_turn_of_its_own_in_the_prompt(tree: Serv
     tree.engine.answer = lambda request: calling(request, "{}")
     reply = create(tree.client, stream=False, messages=[U])
     texts = [{"type": "text", "text": f"KEEP-{number}"} for number in (1, 2)]
-    result = {"type": "tool_result", "tool_use_id": reply.content[0].id, "content": "RESULT"}  # type: ignore[union-attr]
+    result = {"type": "tool_result", "tool_use_id": reply.content[0].id, "content": "RESULT"}  # type: ignore[union-attr] # a tool use
     create(
         tree.client, stream=False, messages=[U, said(reply), {"role": "user", "content": [*texts, result]}]
     )
@@ -520,7 +520,7 @@ def test_the_official_client_leaves_pings_out() -> None:
         served.engine.release = threading.Event()
         threading.Timer(0.4, served.engine.release.set).start()
 
-        assert create(served.client, stream=True, messages=[U]).content[0].text == "fine"  # type: ignore[union-attr]
+        assert create(served.client, stream=True, messages=[U]).content[0].text == "fine"  # type: ignore[union-attr] # a text block
 
 
 def test_a_client_that_goes_away_ends_the_generation() -> None:
@@ -744,4 +744,4 @@ def test_the_beta_client_is_served_too(tree: Served) -> None:
         model="m", max_tokens=5, messages=[{"role": "user", "content": "u"}], betas=["context-1m-2025-08-07"]
     )
 
-    assert reply.content[0].text == "fine"  # type: ignore[union-attr]
+    assert reply.content[0].text == "fine"  # type: ignore[union-attr] # a text block

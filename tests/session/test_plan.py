@@ -15,7 +15,7 @@ U, A = user("hello"), assistant("hi")
 
 
 def decoded(session: Session, ids: object) -> str:
-    return session.renderer.tokenizer.decode(ids)  # type: ignore[arg-type]
+    return session.renderer.tokenizer.decode(ids)  # type: ignore[arg-type] # any sequence of ids does
 
 
 def test_a_root_prompt_is_the_whole_render(linear: Transcript) -> None:
@@ -96,7 +96,7 @@ def test_a_developer_message_is_appended_as_a_system_message(linear: Transcript)
 )
 def test_what_is_no_conversation_is_refused(linear: Transcript, messages: object) -> None:
     with pytest.raises(InvalidMessages):
-        linear.plan(messages)  # type: ignore[arg-type]
+        linear.plan(messages)  # type: ignore[arg-type] # no request on purpose
 
 
 def test_a_stored_message_that_is_odd_does_not_stop_the_session() -> None:

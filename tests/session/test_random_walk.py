@@ -296,7 +296,7 @@ class Walk:
         self.naive.commit(
             NaiveTurn(
                 parent=plan.parent,
-                messages=[*map(dict, plan.messages), completion.message],  # type: ignore[list-item]
+                messages=[*map(dict, plan.messages), completion.message],  # type: ignore[list-item] # messages are mappings
                 prompt=plan.prompt_ids.tolist(),
                 completion=completion.ids.tolist(),
                 truncated=completion.finish_reason is FinishReason.LENGTH,

@@ -64,7 +64,7 @@ def replay(turn: Turn, blocks: list[Any]) -> list[Any]:
         {"role": "user", "content": [*results, {"type": "text", "text": "go on"}]},
     ]
     asked = messages_request({"max_tokens": 1, "messages": said}, QWEN)
-    return as_stored(list(asked.turn.messages), [turn])  # type: ignore[arg-type]
+    return as_stored(list(asked.turn.messages), [turn])  # type: ignore[arg-type] # a request's messages are any JSON
 
 
 @EXAMPLES
@@ -294,9 +294,9 @@ def test_a_stored_message_at_another_place_is_not_taken() -> None:
         {"role": "user", "content": "w"},
     ]
     asked = messages_request({"max_tokens": 1, "messages": said}, QWEN)
-    messages = as_stored(list(asked.turn.messages), [turn])  # type: ignore[arg-type]
+    messages = as_stored(list(asked.turn.messages), [turn])  # type: ignore[arg-type] # a request's messages are any JSON
 
-    assert messages[2]["tool_calls"][0]["function"]["arguments"] == '{"a": 1}'  # type: ignore[index,call-overload]
+    assert messages[2]["tool_calls"][0]["function"]["arguments"] == '{"a": 1}'  # type: ignore[index,call-overload] # JSON
 
 
 def test_the_latest_of_equal_messages_is_taken() -> None:
@@ -310,7 +310,7 @@ def test_the_latest_of_equal_messages_is_taken() -> None:
     ]
     asked = messages_request({"max_tokens": 1, "messages": said}, QWEN)
 
-    assert as_stored(list(asked.turn.messages), turns)[1] is second  # type: ignore[arg-type]
+    assert as_stored(list(asked.turn.messages), turns)[1] is second  # type: ignore[arg-type] # a request's messages are any JSON
 
 
 def test_thoughts_that_were_streamed_in_two_blocks_are_the_stored_reasoning() -> None:
@@ -336,7 +336,7 @@ def test_a_message_of_a_later_turn_is_found_at_its_place() -> None:
     ]
     asked = messages_request({"max_tokens": 1, "messages": said}, QWEN)
 
-    assert as_stored(list(asked.turn.messages), [turn])[3] is stored  # type: ignore[arg-type]
+    assert as_stored(list(asked.turn.messages), [turn])[3] is stored  # type: ignore[arg-type] # a request's messages are any JSON
 
 
 def test_a_message_with_fewer_calls_is_not_the_stored_one() -> None:

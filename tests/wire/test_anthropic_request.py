@@ -29,7 +29,7 @@ def body(*messages: Any, **more: Any) -> dict[str, Any]:
 
 
 def converted(*messages: Any, **more: Any) -> list[Any]:
-    return list(messages_request(body(*messages, **more), QWEN).turn.messages)  # type: ignore[arg-type]
+    return list(messages_request(body(*messages, **more), QWEN).turn.messages)  # type: ignore[arg-type] # a request's messages are any JSON
 
 
 def user(*content: Any) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def test_sampling_goes_to_the_engine_in_openais_words() -> None:
 
 
 def test_tools_have_name_description_and_schema_in_openais_shape() -> None:
-    (tool,) = messages_request(body(tools=[TOOL]), QWEN).turn.tools  # type: ignore[misc]
+    (tool,) = messages_request(body(tools=[TOOL]), QWEN).turn.tools  # type: ignore[misc] # one tool was given
 
     assert tool == {
         "type": "function",
@@ -498,8 +498,8 @@ def test_a_spoilt_body_is_read_or_refused_and_nothing_else(spoilt_body: Any, fam
         with suppress(*REFUSALS):
             asked = read(spoilt_body, get_family(family))
             turn = asked.turn if isinstance(asked, MessagesRequest) else asked
-            as_stored(list(turn.messages), [])  # type: ignore[arg-type]
+            as_stored(list(turn.messages), [])  # type: ignore[arg-type] # a request's messages are any JSON
 
 
 def test_the_body_that_is_spoilt_is_read_when_it_is_not() -> None:
-    assert len(list(messages_request(RICH, get_family("qwen4exp")).turn.messages)) == 6  # type: ignore[arg-type]
+    assert len(list(messages_request(RICH, get_family("qwen4exp")).turn.messages)) == 6  # type: ignore[arg-type] # a request's messages are any JSON
