@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,20 @@ MESSAGE: dict[str, Any] = {
     "content": 'say "hi" \\ {[ ' * 12,
     "tool_calls": [{"function": {"name": "f", "arguments": '{"a": ["]}"]}'}}, {"messages": [{}, {}]}],
 }
+
+
+def test_what_is_too_deep_is_not_looked_at_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, end_of = list[int](), large_json._end_of
+
+    def noted(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+        looked.append(at)
+        return end_of(pattern, data, at)
+
+    monkeypatch.setattr(large_json, "_end_of", noted)
+    with pytest.raises(RecursionError):
+        read_large_json(b'{"messages": ' + b"[" * 100_000)
+
+    assert len(looked) < 20_000
 
 
 @pytest.mark.parametrize("before", [{}, {"tools": [{"messages": [1, 2]}], "model": '"messages": ['}])
