@@ -25,7 +25,7 @@ def replace_closed() -> None:
 
 def unwritable(error: Exception) -> UnwritableOutput | None:
     """The error for output that found no room or no taker; None where ``error`` is something else."""
-    if isinstance(error, UnsupportedOperation):
+    if isinstance(error, UnsupportedOperation) and not sys.stdout.writable():
         return UnwritableOutput("cannot write: standard output is closed", hint="redirect it to a file")
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return UnwritableOutput(f"cannot write: {os.strerror(error.errno)}", hint="make room, and try again")

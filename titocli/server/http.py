@@ -85,9 +85,8 @@ async def understood(
     Large bodies are read off the event loop, by ``parser`` where one is given.
     """
     if len(body) <= _LARGE_BODY_BYTES:
-        return understand(_parse_object(body))
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(parser, lambda: understand(_parse_object(body)))
+        return _understood(body, understand)
+    return await asyncio.get_running_loop().run_in_executor(parser, _understood, body, understand)
 
 
 async def digest(body: bytearray, *context: bytes) -> bytes:
@@ -100,13 +99,18 @@ async def digest(body: bytearray, *context: bytes) -> bytes:
     return hashed.digest()
 
 
+def _understood(body: bytearray, understand: Callable[[JsonObject], Asked]) -> Asked:
+    try:
+        return understand(_parse_object(body))
+    except RecursionError as error:
+        raise InvalidJson("the request body is nested too deeply") from error
+
+
 def _parse_object(body: bytearray) -> JsonObject:
     if not body:
         return {}
     try:
         parsed = read_large_json(body) if len(body) > _HUGE_BODY_BYTES else read_json(body)
-    except RecursionError as error:
-        raise InvalidJson("the request body is nested too deeply") from error
     except ValueError as error:
         raise InvalidJson(f"the request body is not JSON: {error}") from error
     if not isinstance(parsed, dict):
