@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pauses import worst_pause
-from titocli.families import large_json
+from titocli.families import json_windows, large_json
 from titocli.families.client_json import read_json, spelled
 from titocli.families.json_text import to_json
 from titocli.families.large_json import read_large_json
@@ -46,10 +46,10 @@ def outcome(read: Callable[[bytes], Any], body: bytes) -> str:
 
 
 @pytest.fixture(params=[4, 9, 30], autouse=True)
-def piece_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Windows and pieces of a few bytes: every cut is met."""
+def window_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Windows of a few bytes: every cut is met."""
     size: int = request.param
-    monkeypatch.setattr(large_json, "PIECE_BYTES", size)
+    monkeypatch.setattr(json_windows, "WINDOW_BYTES", size)
     return size
 
 
@@ -100,13 +100,13 @@ MESSAGE: dict[str, Any] = {
 
 
 def test_what_is_too_deep_is_not_looked_at_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, end_of = list[int](), large_json._end_of
+    looked, end_of = list[int](), json_windows.end_of
 
-    def noted(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+    def noted(pattern: re.Pattern[bytes], data: bytes, at: int, end: int | None = None) -> int:
         looked.append(at)
-        return end_of(pattern, data, at)
+        return end_of(pattern, data, at, end)
 
-    monkeypatch.setattr(large_json, "_end_of", noted)
+    monkeypatch.setattr(large_json, "end_of", noted)
     with pytest.raises(RecursionError):
         read_large_json(b'{"messages": ' + b"[" * 100_000)
 
@@ -114,42 +114,60 @@ def test_what_is_too_deep_is_not_looked_at_to_its_end(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("before", [{}, {"tools": [{"messages": [1, 2]}], "model": '"messages": ['}])
-def test_messages_are_read_some_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, piece_bytes: int, before: dict[str, Any]
-) -> None:
-    read = list[int]()
-
-    def noted(text: bytes) -> Any:
-        read.append(len(text))
-        return read_json(text)
-
-    monkeypatch.setattr(large_json, "read_json", noted)
+def test_messages_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch, before: dict[str, Any]) -> None:
+    monkeypatch.setattr(json_windows, "WINDOW_BYTES", 300)
+    read = noted_reads(monkeypatch, large_json)
     read_large_json(json.dumps({**before, "messages": [MESSAGE] * 50}).encode())
 
     one = len(json.dumps(MESSAGE))
-    assert len(read) == 51  # each message, for all are longer than a piece, and the body without them
-    assert max(read) <= one + 4
+    assert 300 < one < 600
+    assert len(read) == 51  # each message, for all are longer than a window, and the body without them
+    assert max(map(len, read)) <= one + 4
+
+
+@pytest.mark.parametrize("text", ["plain " * 1000, "é日🙂" * 500, 'a"\\\n' * 1000, "\x01" * 1000])
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("window", [14, 100])
+def test_a_long_string_is_read_a_window_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, text: str, ascii_only: bool, window: int
+) -> None:
+    monkeypatch.setattr(json_windows, "WINDOW_BYTES", window)
+    around, inside = noted_reads(monkeypatch, large_json), noted_reads(monkeypatch, json_windows)
+    body: dict[str, Any] = {"system": text, "messages": [{"content": text, text: [1e5, text]}], "n": 1}
+    written = json.dumps(body, ensure_ascii=ascii_only).replace("100000.0", "1e5").encode()
+
+    assert outcome(read_large_json, written) == outcome(read_json, written)
+    assert max(map(len, around)) < 400
+    assert max(map(len, inside)) <= window + 2
+
+
+def noted_reads(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[bytes]:
+    """The texts that a module reads at once from now on."""
+    texts = list[bytes]()
+
+    def noted(text: bytes) -> Any:
+        texts.append(text)
+        return read_json(text)
+
+    monkeypatch.setattr(module, "read_json", noted)
+    return texts
 
 
 def test_short_messages_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = list[Any]()
-
-    def noted(text: bytes) -> Any:
-        read.append(read_json(text))
-        return read[-1]
-
-    monkeypatch.setattr(large_json, "PIECE_BYTES", 100)
-    monkeypatch.setattr(large_json, "read_json", noted)
+    monkeypatch.setattr(json_windows, "WINDOW_BYTES", 100)
+    read = noted_reads(monkeypatch, large_json)
     read_large_json(json.dumps({"messages": [{"a": 1}] * 50}).encode())
 
-    assert [len(run) for run in read[1:]] == [11, 11, 11, 11, 6]
+    assert [text.count(b"a") for text in read] == [1, 11, 11, 11, 11, 6]  # the frame's messages are named
 
 
 @pytest.mark.regression("R12")
-def test_other_threads_run_while_a_large_body_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_json, "PIECE_BYTES", 1024 * 1024)
-    body = json.dumps(
-        {"messages": [{"role": "user", "content": "one word after the other " * 400}] * 6000}
-    ).encode()
+@pytest.mark.parametrize(("words", "messages"), [(400, 6000), (2_400_000, 1)])
+def test_other_threads_run_while_a_large_body_is_read(
+    monkeypatch: pytest.MonkeyPatch, words: int, messages: int
+) -> None:
+    monkeypatch.setattr(json_windows, "WINDOW_BYTES", 1024 * 1024)
+    message = {"role": "user", "content": "one word after the other " * words}
+    body = json.dumps({"messages": [message] * messages}).encode()
 
     assert min(worst_pause(read_large_json, body) for _ in range(4)) < 0.4
