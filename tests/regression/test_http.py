@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,12 +14,14 @@ import pytest
 from tests.engine_sglang.loopback import Answer, Loopback, loopback
 from tests.engine_sglang.recorded import recorded
 from tests.pauses import worst_pause
-from tests.server.conftest import running
+from tests.server.conftest import ScriptedEngine, running
 from tests.session.conftest import renderer_of
 from titocli.engine import sglang
 from titocli.engine.sglang import SglangEngine
+from titocli.errors import EngineUnreachable
 from titocli.server import http as http_module
 from titocli.server import operations
+from titocli.server.serve import bind, serve
 from titocli.server.state import SessionServer
 from titocli.session.session import Session
 
@@ -274,6 +277,23 @@ def test_huge_bodies_are_read_in_pieces_and_hashed_off_the_event_loop(
     assert keyed(setup, "k2", "x" * 5_000).status_code == 200
     assert (len(in_pieces), len(whole)) == (1, 1)
     assert on_loop in hashing
+
+
+@pytest.mark.regression("R12")
+def test_threads_at_work_let_the_event_loop_wait_a_millisecond() -> None:
+    before, seen = sys.getswitchinterval(), list[float]()
+
+    class Noting(ScriptedEngine):
+        async def start(self) -> None:
+            seen.append(sys.getswitchinterval())
+            raise EngineUnreachable("gone")
+
+    server = SessionServer(renderer=renderer_of("qwen3"), engine=Noting())
+    with bind("127.0.0.1", 0) as listener, pytest.raises(EngineUnreachable):
+        serve(server, listener, on_ready=lambda: None)
+
+    assert seen == [pytest.approx(0.001)]
+    assert sys.getswitchinterval() == before
 
 
 def keyed(setup: Setup, key: str, content: str) -> httpx.Response:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from titocli.server.state import SessionServer
 #: Seconds that turns in flight get after the first SIGTERM.
 DRAIN_SECONDS = 30
 _POLL_SECONDS = 0.05
+#: How long a thread at work lets the event loop wait; an answer may wait so several times.  Python has 5 ms.
+_SWITCH_SECONDS = 0.001
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -132,8 +135,18 @@ def serve(
     closed; a second signal cancels them.  Raises the engine's error when it does not start, and what
     ``watch`` raises, which is called every second and says that the engine has died.
     """
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with _quick_switches(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(server, listener, on_ready, watch))
+
+
+@contextmanager
+def _quick_switches() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 async def _serve(
