@@ -162,12 +162,9 @@ def test_short_messages_are_read_together(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.regression("R12")
-@pytest.mark.parametrize(("words", "messages"), [(400, 6000), (2_400_000, 1)])
-def test_other_threads_run_while_a_large_body_is_read(
-    monkeypatch: pytest.MonkeyPatch, words: int, messages: int
-) -> None:
+def test_other_threads_run_while_a_large_body_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_windows, "WINDOW_BYTES", 1024 * 1024)
-    message = {"role": "user", "content": "one word after the other " * words}
-    body = json.dumps({"messages": [message] * messages}).encode()
+    message = {"role": "user", "content": "one word after the other " * 400}
+    body = json.dumps({"messages": [message] * 6000}).encode()
 
     assert min(worst_pause(read_large_json, body) for _ in range(4)) < 0.4
