@@ -54,18 +54,19 @@ person, a ``hint`` with the next step, and ``details`` for programs.  No text of
     |   +-- ServerUnreachable       server_unreachable      no session server there
     |   +-- ServerRefused           server_refused          a session server's answer that is no answer
     +-- SessionError            exit 3   a request that the session's history forbids
-        +-- SessionNotFound         session_not_found
-        +-- SessionDeleted          session_deleted
-        +-- RollbackTooDeep         rollback_too_deep
-        +-- TruncatedPath           truncated_path
-        +-- StaleCommit             stale_commit
-        +-- PinnedKwarg             pinned_kwarg
-        +-- ToolsChanged            tools_changed
-        +-- SessionLimit            session_limit
-        +-- TurnAborted             turn_aborted            a turn that was cancelled while it was generated
-        +-- ContextLengthExceeded   context_length_exceeded
-        +-- SamplesImpossible       samples_impossible      turns that do not make a sample
-        +-- SampleHookFailed        sample_hook_failed      a picker or a postprocessor
+    |   +-- SessionNotFound         session_not_found
+    |   +-- SessionDeleted          session_deleted
+    |   +-- RollbackTooDeep         rollback_too_deep
+    |   +-- TruncatedPath           truncated_path
+    |   +-- StaleCommit             stale_commit
+    |   +-- PinnedKwarg             pinned_kwarg
+    |   +-- ToolsChanged            tools_changed
+    |   +-- SessionLimit            session_limit
+    |   +-- TurnAborted             turn_aborted            a turn that was cancelled while it was generated
+    |   +-- ContextLengthExceeded   context_length_exceeded
+    |   +-- SamplesImpossible       samples_impossible      turns that do not make a sample
+    |   +-- SampleHookFailed        sample_hook_failed      a picker or a postprocessor
+    +-- InternalError           exit 70  internal_error         a bug in titocli
 """
 
 from __future__ import annotations
@@ -469,3 +470,10 @@ class TurnAborted(SessionError):
 
     code = "turn_aborted"
     http_status = 409
+
+
+class InternalError(TitoError):
+    """A bug in titocli; the only error whose traceback is kept, in a file or a server's log."""
+
+    code = "internal_error"
+    http_status = 500

@@ -312,6 +312,7 @@ def test_the_json_document_follows_the_shipped_schema(run: Run, forgetful: Path,
     for words in (*lines, ("missing.jinja",), ("qwen3", "--select", "sandbox")):
         document = run("verify-template", *words, "--examples", "1", "--json").document
         jsonschema.validate(document, json.loads(schema_text()))
+        assert document["schema"] == "titocli/verify-template/1"
 
 
 def test_the_page_needs_nothing_but_itself(run: Run, forgetful: Path, folder: Path) -> None:

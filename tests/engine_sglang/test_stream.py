@@ -266,14 +266,16 @@ def test_a_stream_that_ends_before_its_completion_gives_no_completion() -> None:
     assert got == [MessageDelta(reasoning="hm\u2028"), MessageDelta(content="fine")]
 
 
-def stopped_early(server: Loopback, stop: Callable[[Any], Any], **options: Any) -> None:
+def stopped_early(server: Loopback, stop: Callable[[Any], Any], **options: Any) -> Any:
+    """What the engine is asked to abort when a stream ends like that."""
+
     async def use(engine: SglangEngine) -> None:
         await streamed(engine)
         server.answers[CHAT] = slowly()
         await stop(engine.stream(request(request_id="r-stopped")))
 
     run(server, use, **options)
-    assert server.wait_for("/abort_request").body == {"rid": "r-stopped"}
+    return server.wait_for("/abort_request").body
 
 
 async def close(stream: Any) -> None:
@@ -298,7 +300,7 @@ async def wait(stream: Any) -> None:
 @pytest.mark.parametrize(("stop", "options"), [(close, {}), (cancel, {}), (wait, {"timeout_seconds": 0.4})])
 def test_a_stream_that_nobody_reads_to_its_end_is_aborted_in_the_engine(stop: Any, options: Any) -> None:
     with loopback(answers(**{CHAT: GOOD})) as server:
-        stopped_early(server, stop, **options)
+        assert stopped_early(server, stop, **options) == {"rid": "r-stopped"}
 
 
 def test_the_prompt_that_the_engine_says_it_read_must_be_the_one_it_was_sent() -> None:

@@ -16,7 +16,9 @@ NAMES = [name for name, family in BUILT_IN.items() if family.required_tokens]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_family_takes_its_own_tokenizer(name: str) -> None:
-    refuse_unfit(BUILT_IN[name], tiny_tokenizer(BUILT_IN[name]))
+    tokenizer = tiny_tokenizer(BUILT_IN[name])
+    refuse_unfit(BUILT_IN[name], tokenizer)
+    assert None not in map(tokenizer.token_id, BUILT_IN[name].required_tokens)
 
 
 @pytest.mark.parametrize(("name", "other"), list(permutations(NAMES, 2)))

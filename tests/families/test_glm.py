@@ -48,7 +48,8 @@ def _text(family: Family, *messages: Message, **kwargs: JsonValue) -> str:
     )
 
 
-def _check_boundary(renderer: Renderer, count: int) -> None:
+def _boundaries(renderer: Renderer, count: int) -> int:
+    """How many appends of generated conversations were looked at: each is the canonical one."""
     seen = 0
     for before, suffix, canonical in appends(renderer, count):
         stored = list(renderer.ids(before))
@@ -56,17 +57,17 @@ def _check_boundary(renderer: Renderer, count: int) -> None:
         for stop in ("<|user|>", "<|observation|>"):
             assert joined(renderer, [*stored, *stop_id(renderer, stop)], suffix) == canonical, stop
         seen += 1
-    assert seen > count / 2
+    return seen
 
 
 def test_a_stop_token_is_dropped_whichever_turn_follows(family: Family) -> None:
     tokens = family.required_tokens
-    _check_boundary(family_renderer(family, byte_tokenizer(tokens)), 40)
+    assert _boundaries(family_renderer(family, byte_tokenizer(tokens)), 40) > 20
 
 
 @pytest.mark.assets
 def test_with_the_real_vocabulary_prefix_and_suffix_are_the_canonical_ids(family: Family) -> None:
-    _check_boundary(family_renderer(family, _real_tokenizer(family)), 100)
+    assert _boundaries(family_renderer(family, _real_tokenizer(family)), 100) > 50
 
 
 def test_an_end_of_text_token_stays_in_the_prefix(family: Family) -> None:

@@ -40,8 +40,8 @@ def _text(family: Family, *messages: Message, **kwargs: JsonValue) -> str:
     )
 
 
-def _check_boundary(renderer: Renderer, count: int) -> None:
-    """The engine stops at the end token; the template's newline after it is glued."""
+def _boundaries(renderer: Renderer, count: int) -> int:
+    """How many appends were looked at: the engine stops at the end token, the newline after it is glued."""
     end = stop_id(renderer, "<|im_end|>")
     seen = 0
     for before, suffix, canonical in appends(renderer, count):
@@ -49,18 +49,18 @@ def _check_boundary(renderer: Renderer, count: int) -> None:
         assert stored[-1:] == end
         assert joined(renderer, stored, suffix) == canonical
         seen += 1
-    assert seen > count / 2
+    return seen
 
 
 def test_the_newline_after_the_end_token_is_glued(family: Family) -> None:
-    _check_boundary(family_renderer(family, byte_tokenizer(family.required_tokens)), 40)
+    assert _boundaries(family_renderer(family, byte_tokenizer(family.required_tokens)), 40) > 20
 
 
 @pytest.mark.assets
 def test_with_the_real_vocabulary_prefix_and_suffix_are_the_canonical_ids(family: Family) -> None:
     path = tokenizer_file("nemotron3")
     tokenizer = Tokenizer(path.read_text(encoding="utf-8"), source=path.name)
-    _check_boundary(family_renderer(family, tokenizer), 100)
+    assert _boundaries(family_renderer(family, tokenizer), 100) > 50
 
 
 @pytest.mark.parametrize(("thinking", "opener"), [(True, "<think>\n"), (False, "<think></think>")])

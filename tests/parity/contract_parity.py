@@ -32,15 +32,21 @@ class Comparison:
     def _renderer(self) -> Renderer:
         return family_renderer(self.family)
 
-    def check_all(self, conversations: Iterable[Conversation], kwargs: Mapping[str, JsonValue]) -> None:
-        """Every conversation prints the same, with ``kwargs`` over its own; every other one is continued."""
-        for conversation in conversations:
+    def check_all(self, conversations: Iterable[Conversation], kwargs: Mapping[str, JsonValue]) -> int:
+        """Every conversation prints the same, with ``kwargs`` over its own; every other one is continued.
+
+        The result is how many there were.
+        """
+        texts = [
             self.check(
                 conversation.messages,
                 tools=conversation.tools,
                 kwargs={**conversation.kwargs, **kwargs},
                 generation_prompt=conversation.index % 2 == 0,
             )
+            for conversation in conversations
+        ]
+        return len(texts)
 
     def check(
         self,

@@ -65,14 +65,16 @@ def test_with_the_familys_kwargs_the_text_is_the_checkpoints_own(
     oracle: Oracle, family: Family, steady_native: Path
 ) -> None:
     conversations = generate(family, generated_count(), SEED)
-    Comparison(oracle, family, steady_native).check_all(conversations, family.fixed_kwargs)
+    comparison = Comparison(oracle, family, steady_native)
+    assert comparison.check_all(conversations, family.fixed_kwargs) == generated_count()
 
 
 @pytest.mark.parametrize("clear_thinking", [{}, {"clear_thinking": True}], ids=["absent", "true"])
 def test_history_is_cleared_as_the_checkpoint_clears_it(
     oracle: Oracle, family: Family, clear_thinking: dict[str, JsonValue]
 ) -> None:
-    Comparison(oracle, family, _native(family)).check_all(generate(family, 200, SEED), clear_thinking)
+    comparison = Comparison(oracle, family, _native(family))
+    assert comparison.check_all(generate(family, 200, SEED), clear_thinking) == 200
 
 
 def test_every_combination_of_kwargs_prints_the_same(
@@ -146,7 +148,8 @@ def test_rare_shapes_print_the_same(
 ) -> None:
     if family.variant in {"4.7", "5"} and tools == [F["function"]]:
         tools = None  # a bare tool is wrapped here, and those two print the wrapper
-    Comparison(oracle, family, _native(family)).check(messages, tools=tools, kwargs=family.fixed_kwargs)
+    comparison = Comparison(oracle, family, _native(family))
+    assert comparison.check(messages, tools=tools, kwargs=family.fixed_kwargs).startswith("[gMASK]<sop>")
 
 
 @pytest.mark.parametrize("fields", [{"strict": True}, {"defer_loading": True}, {"defer_loading": False}])

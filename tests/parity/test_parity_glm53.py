@@ -33,13 +33,14 @@ def comparison(family: Family) -> Comparison:
 def test_with_the_familys_kwargs_the_text_is_the_checkpoints_own(
     family: Family, comparison: Comparison
 ) -> None:
-    comparison.check_all(generate(family, generated_count(), SEED), family.fixed_kwargs)
+    conversations = generate(family, generated_count(), SEED)
+    assert comparison.check_all(conversations, family.fixed_kwargs) == generated_count()
 
 
 def test_history_is_cleared_as_the_checkpoint_clears_it(family: Family, comparison: Comparison) -> None:
     media = {"media": family.fixed_kwargs["media"]}
-    comparison.check_all(generate(family, 200, SEED), {**media, "clear_thinking": True})
-    comparison.check_all(generate(family, 200, SEED), media)
+    for kwargs in ({**media, "clear_thinking": True}, media):
+        assert comparison.check_all(generate(family, 200, SEED), kwargs) == 200
 
 
 def test_every_combination_of_kwargs_prints_the_same(family: Family, comparison: Comparison) -> None:
@@ -71,7 +72,8 @@ def test_results_stand_in_the_order_of_the_calls_where_their_ids_are_sound(
 def test_rare_shapes_print_the_same(
     family: Family, comparison: Comparison, messages: list[Message], tools: list[Tool] | None
 ) -> None:
-    comparison.check(messages, tools=tools, kwargs=family.fixed_kwargs)
+    text = comparison.check(messages, tools=tools, kwargs=family.fixed_kwargs)
+    assert text.startswith("[gMASK]<sop>")
 
 
 @pytest.mark.parametrize("fields", [{"strict": True}, {"defer_loading": True}, {"defer_loading": False}])

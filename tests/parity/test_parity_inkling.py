@@ -145,7 +145,8 @@ def test_the_ids_are_the_token_renderers_ids() -> None:
 def test_the_shipped_template_prints_the_same_under_transformers(oracle: Oracle, tmp_path: Path) -> None:
     path = tmp_path / "inkling.jinja"
     path.write_bytes(shipped_template("inkling.jinja").text.encode())
-    Comparison(oracle, FAMILY, path).check_all(generate(FAMILY, generated_count(), SEED), {})
+    conversations = generate(FAMILY, generated_count(), SEED)
+    assert Comparison(oracle, FAMILY, path).check_all(conversations, {}) == generated_count()
 
 
 def test_every_effort_is_printed_as_its_number() -> None:

@@ -98,7 +98,7 @@ def test_history_is_cut_as_the_checkpoint_cuts_it(
     oracle: Oracle, family: Family, native: Path, preserve_thinking: dict[str, JsonValue]
 ) -> None:
     kwargs = {**JSON_FORM, **preserve_thinking}
-    Comparison(oracle, family, native).check_all(generate(family, 300, SEED), kwargs)
+    assert Comparison(oracle, family, native).check_all(generate(family, 300, SEED), kwargs) == 300
 
 
 def test_every_combination_of_kwargs_prints_the_same(
@@ -155,7 +155,8 @@ def test_rare_shapes_print_the_same(
     thinking: dict[str, JsonValue],
 ) -> None:
     kwargs = {**family.fixed_kwargs, **JSON_FORM, **thinking}
-    Comparison(oracle, family, keeping_native).check(messages, tools=tools, kwargs=kwargs)
+    text = Comparison(oracle, family, keeping_native).check(messages, tools=tools, kwargs=kwargs)
+    assert "<|im_assistant|>" in text
 
 
 def test_thinking_off_empties_the_history_of_k25_and_the_prompt_alone_of_k26(

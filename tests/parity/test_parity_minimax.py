@@ -61,7 +61,8 @@ def test_with_the_familys_kwargs_the_text_is_the_checkpoints_own(
     oracle: Oracle, family: Family, keeping_native: Path
 ) -> None:
     conversations = generate(family, generated_count(), SEED)
-    Comparison(oracle, family, keeping_native).check_all(conversations, family.fixed_kwargs)
+    comparison = Comparison(oracle, family, keeping_native)
+    assert comparison.check_all(conversations, family.fixed_kwargs) == generated_count()
 
 
 @pytest.mark.parametrize("clear_thinking", [{}, {"clear_thinking": True}], ids=["absent", "true"])
@@ -69,7 +70,7 @@ def test_history_is_cleared_as_the_checkpoint_clears_it(
     oracle: Oracle, family: Family, native: Path, clear_thinking: dict[str, JsonValue]
 ) -> None:
     kwargs = {"model_name": family.fixed_kwargs["model_name"], **clear_thinking}
-    Comparison(oracle, family, native).check_all(generate(family, 300, SEED), kwargs)
+    assert Comparison(oracle, family, native).check_all(generate(family, 300, SEED), kwargs) == 300
 
 
 def test_every_combination_of_kwargs_is_the_one_that_is_compared(family: Family) -> None:
@@ -111,10 +112,14 @@ def test_rare_shapes_print_the_same(
     oracle: Oracle, family: Family, keeping_native: Path, messages: list[Message], tools: list[Tool] | None
 ) -> None:
     comparison = Comparison(oracle, family, keeping_native)
-    for generation_prompt in (True, False):
+    opened, closed = (
         comparison.check(
             messages, tools=tools, kwargs=family.fixed_kwargs, generation_prompt=generation_prompt
         )
+        for generation_prompt in (True, False)
+    )
+    assert opened.startswith(closed)
+    assert opened != closed
 
 
 def test_parts_of_raw_messages_print_the_same(oracle: Oracle, family: Family, keeping_native: Path) -> None:

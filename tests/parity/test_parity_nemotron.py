@@ -40,14 +40,15 @@ def test_with_the_familys_kwargs_the_text_is_the_checkpoints_own(
     oracle: Oracle, family: Family, native: Path
 ) -> None:
     conversations = generate(family, generated_count(), SEED)
-    Comparison(oracle, family, native).check_all(conversations, family.fixed_kwargs)
+    comparison = Comparison(oracle, family, native)
+    assert comparison.check_all(conversations, family.fixed_kwargs) == generated_count()
 
 
 @pytest.mark.parametrize("truncate", [{}, {"truncate_history_thinking": True}], ids=["absent", "true"])
 def test_history_is_cut_as_the_checkpoint_cuts_it(
     oracle: Oracle, family: Family, native: Path, truncate: dict[str, JsonValue]
 ) -> None:
-    Comparison(oracle, family, native).check_all(generate(family, 300, SEED), truncate)
+    assert Comparison(oracle, family, native).check_all(generate(family, 300, SEED), truncate) == 300
 
 
 @pytest.mark.parametrize("effort", ["low_effort", "medium_effort"])
@@ -103,7 +104,7 @@ def test_rare_shapes_print_the_same(
     oracle: Oracle, family: Family, native: Path, messages: list[Message], truncate: bool
 ) -> None:
     kwargs = {"truncate_history_thinking": truncate}
-    Comparison(oracle, family, native).check(messages, kwargs=kwargs)
+    assert Comparison(oracle, family, native).check(messages, kwargs=kwargs).startswith("<|im_start|>")
 
 
 @pytest.mark.parametrize(
@@ -127,4 +128,6 @@ def test_tool_schemas_print_the_same(
 ) -> None:
     head: list[Message] = [] if system is None else [{"role": "system", "content": system}]
     tools: list[Tool] = [{"type": "function", "function": function}]
-    Comparison(oracle, family, native).check([*head, USER], tools=tools, kwargs=family.fixed_kwargs)
+    comparison = Comparison(oracle, family, native)
+    text = comparison.check([*head, USER], tools=tools, kwargs=family.fixed_kwargs)
+    assert "<name>f</name>" in text

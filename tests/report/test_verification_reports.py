@@ -56,6 +56,7 @@ def test_the_json_document_follows_the_shipped_schema(streams: tuple[list[Event]
     document = json.loads(envelope("verify-template", Outcome.FAILED, 1, data=data))
 
     jsonschema.validate(document, json.loads(schema_text()))
+    assert document["data"] == data
 
 
 def test_the_schema_forbids_what_the_document_does_not_have() -> None:

@@ -498,7 +498,8 @@ def test_a_spoilt_body_is_read_or_refused_and_nothing_else(spoilt_body: Any, fam
         with suppress(*REFUSALS):
             asked = read(spoilt_body, get_family(family))
             turn = asked.turn if isinstance(asked, MessagesRequest) else asked
-            as_stored(list(turn.messages), [])  # type: ignore[arg-type] # a request's messages are any JSON
+            stored = as_stored(list(turn.messages), [])  # type: ignore[arg-type] # a request's messages are any JSON
+            assert [message["role"] for message in stored] == [one["role"] for one in turn.messages]  # type: ignore[union-attr,index,call-overload] # read as messages
 
 
 def test_the_body_that_is_spoilt_is_read_when_it_is_not() -> None:

@@ -19,7 +19,7 @@ import msgspec
 from titocli.families.json_text import SpelledFloat, SpelledInt, integer, real
 from titocli.jsonvalue import JsonObject, JsonValue, Tool
 
-JsonText: TypeAlias = str | bytes | bytearray | memoryview
+JsonText: TypeAlias = str | bytes | bytearray
 
 
 class SpelledObject(dict[str, JsonValue]):
@@ -58,8 +58,8 @@ def _noted(met: list[SpelledFloat], text: str) -> float:
     return value
 
 
-def _read_by_python(data: bytes | bytearray | memoryview) -> JsonValue:
-    text = str(data, "utf-8", "surrogatepass")
+def _read_by_python(data: bytes | bytearray) -> JsonValue:
+    text = data.decode("utf-8", "surrogatepass")
     # The hook is called for every number: only where one is needed.
     whole = integer if _NEGATIVE_ZERO.search(data) else None
     value: JsonValue = json.loads(text, parse_int=whole, parse_float=real, parse_constant=_refuse)

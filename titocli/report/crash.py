@@ -10,15 +10,7 @@ import traceback
 from pathlib import Path
 
 import titocli
-from titocli.errors import TitoError
-
-
-class InternalError(TitoError):
-    """A bug in titocli; the only error whose traceback is kept."""
-
-    code = "internal_error"
-    http_status = 500
-    exit_code = 70
+from titocli.errors import InternalError
 
 
 def internal_error(error: Exception) -> InternalError:
@@ -58,4 +50,4 @@ def _report(error: Exception) -> str:
     )
 
 
-__all__ = ["InternalError", "internal_error"]
+__all__ = ["internal_error"]

@@ -9,9 +9,9 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from titocli.errors import TitoError
+from titocli.errors import InternalError, TitoError
 from titocli.server.disconnect import unless_disconnected
-from titocli.server.http import ServerFault, digest
+from titocli.server.http import digest
 from titocli.server.registry import LiveSession
 from titocli.server.replies import Reply
 from titocli.server.sse import event_stream
@@ -72,7 +72,7 @@ async def _told(reply: Reply, error_event: Callable[[TitoError], bytes]) -> Asyn
     except TitoError as error:
         yield error_event(error)
     except Exception:
-        yield error_event(ServerFault())
+        yield error_event(InternalError("the server failed"))
         raise  # into the log
 
 

@@ -15,9 +15,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from titocli.errors import MethodNotAllowed, TitoError, UnknownPath
+from titocli.errors import InternalError, MethodNotAllowed, TitoError, UnknownPath
 from titocli.server import chat, lifecycle, messages, operations, sample_routes
-from titocli.server.http import ServerFault, anthropic_error_response, error_response
+from titocli.server.http import anthropic_error_response, error_response
 from titocli.server.state import SessionServer
 
 Answer = Callable[[SessionServer, Request], Awaitable[Response]]
@@ -70,7 +70,7 @@ def _guarded(answer: Answer, server: SessionServer) -> Callable[[Request], Await
             raise
         except Exception:  # noqa: BLE001 - raised further it would cost the client its connection, too
             _LOG.exception("a bug in titocli")
-            return _in_shape(request, ServerFault())
+            return _in_shape(request, InternalError("the server failed"))
 
     return answered
 

@@ -40,16 +40,6 @@ _HUGE_BODY_BYTES = 8 * 1024 * 1024
 _DROPPED_BYTES = 64 * 1024 * 1024
 
 
-class ServerFault(TitoError):
-    """A bug of the server; the traceback is in its log."""
-
-    code = "internal_error"
-    http_status = 500
-
-    def __init__(self) -> None:
-        super().__init__("the server failed")
-
-
 async def read_object(request: Request, max_bytes: int = MAX_BODY_BYTES) -> JsonObject:
     """The request body as a JSON object; an empty body is ``{}``."""
     return await understood(await read_body(request, max_bytes), lambda body: body)
@@ -161,7 +151,6 @@ def error_headers(error: TitoError) -> dict[str, str]:
 
 __all__ = [
     "MAX_BODY_BYTES",
-    "ServerFault",
     "anthropic_error_response",
     "digest",
     "encoded",

@@ -43,11 +43,12 @@ def default_postprocess(
     owners = _owners(samples)
     added = {key: value for key, value in agent_metadata.items() if key not in SERVER_OWNED}
     reward = _reward(agent_metadata)
+    named = _named(agent_metadata)
     return [
         replace(
             sample,
             loss_mask=_owned_mask(sample, owners),
-            metadata={**sample.metadata, **added, **_non_positive(sample, agent_metadata)},
+            metadata={**sample.metadata, **added, **_non_positive(sample, named)},
             reward=sample.reward if reward is None else reward,
         )
         for sample in samples
@@ -72,13 +73,20 @@ def _owned_mask(sample: Sample, owners: Mapping[int, int]) -> bytes:
     return bytes(mask)
 
 
-def _non_positive(sample: Sample, agent_metadata: JsonObject) -> JsonObject:
-    """The token spans of the completions that the agent names, where it names any."""
+def _named(agent_metadata: JsonObject) -> list[JsonValue] | None:
+    """The response ids of completions that must not be encouraged; None where the agent says nothing."""
     if NON_POSITIVE not in agent_metadata:
-        return {}
+        return None
     named = agent_metadata[NON_POSITIVE]
     if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
         raise ValueError(f"{NON_POSITIVE} must be a list of response ids")
+    return named
+
+
+def _non_positive(sample: Sample, named: list[JsonValue] | None) -> JsonObject:
+    """The token spans of the completions that are named."""
+    if named is None:
+        return {}
     spans: list[JsonValue] = [[turn.start, turn.end] for turn in sample.turns if turn.response_id in named]
     return {"non_positive_advantage_spans": spans}
 
