@@ -19,8 +19,8 @@ from tests.session.conftest import renderer_of
 from titocli.engine import sglang
 from titocli.engine.sglang import SglangEngine
 from titocli.errors import EngineUnreachable
+from titocli.server import chat, messages, operations
 from titocli.server import http as http_module
-from titocli.server import operations
 from titocli.server.serve import bind, serve
 from titocli.server.state import SessionServer
 from titocli.session.session import Session
@@ -248,6 +248,23 @@ def test_large_bodies_are_parsed_and_planned_off_the_event_loop(
     assert parsing.keys().isdisjoint({on_loop})
     assert planning.keys().isdisjoint({on_loop})
     assert (len(parsing), len(planning)) == (1, 1)
+
+
+@pytest.mark.regression("R12")
+@pytest.mark.parametrize(("size", "on_loop"), [(1_000, True), (100_000, False), (300_000, False)])
+@pytest.mark.parametrize(
+    ("module", "name", "path"),
+    [(chat, "chat_request", "chat/completions"), (messages, "messages_request", "messages")],
+)
+def test_only_small_requests_are_understood_on_the_event_loop(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, path: str, size: int, on_loop: bool
+) -> None:
+    threads = noted_threads(monkeypatch, module, name)
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x" * size}]}
+    assert setup.http.post(f"/sessions/{setup.session}/v1/{path}", json=body).status_code == 200
+
+    assert len(threads) == 1
+    assert (setup.loop_thread() in threads) == on_loop
 
 
 @pytest.mark.regression("R12")

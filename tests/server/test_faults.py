@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -56,10 +55,9 @@ def test_in_the_middle_of_a_stream_it_is_the_last_event(
     assert ask(client, session, path, stream=True).status_code == 200
 
 
-@pytest.mark.parametrize("bytes_more", [0, 300_000])
-def test_a_request_that_nests_too_deeply_for_its_reader_is_no_fault(bytes_more: int) -> None:
+def test_a_request_that_nests_too_deeply_for_its_reader_is_no_fault() -> None:
     def understand(_: Any) -> Any:
         raise RecursionError
 
     with pytest.raises(InvalidJson, match="nested too deeply"):
-        asyncio.run(understood(bytearray(b"{}" + b" " * bytes_more), understand))
+        understood(bytearray(b"{}"), understand)

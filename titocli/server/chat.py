@@ -12,7 +12,7 @@ from starlette.responses import Response
 from titocli.errors import TitoError
 from titocli.jsonvalue import JsonObject, JsonValue
 from titocli.server.answering import keyed_reply, streamed_response, whole_response
-from titocli.server.http import encoded, read_body, understood
+from titocli.server.http import encoded, read_body
 from titocli.server.registry import LiveSession
 from titocli.server.state import SessionServer
 from titocli.server.turns import new_request_id, run_turn, stream_turn
@@ -30,8 +30,8 @@ async def chat(server: SessionServer, request: Request) -> Response:
     """``POST /sessions/{id}/v1/chat/completions``."""
     live = server.live(request)
     body = await read_body(request, server.max_body_bytes)
-    asked = await understood(
-        body, lambda given: chat_request(given, vocab_size=server.engine.vocab_size), server.parser
+    asked = await server.understood(
+        body, lambda given: chat_request(given, vocab_size=server.engine.vocab_size)
     )
     make = _streamed if asked.stream else _whole
     reply = await keyed_reply(live, request, body, lambda: make(server, live, asked, time.time()))

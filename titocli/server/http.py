@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -32,8 +31,8 @@ Asked = TypeVar("Asked")
 
 #: Bytes of one request body.  Agent histories reach megabytes.
 MAX_BODY_BYTES = 256 * 1024 * 1024
-#: Bytes from which on a body is parsed off the event loop.
-_LARGE_BODY_BYTES = 256 * 1024
+#: Bytes from which on a body is hashed, and read, off the event loop by whoever does it.
+LARGE_BODY_BYTES = 256 * 1024
 #: Bytes of a body that is read piece by piece: read at once it would hold every thread for 10 ms or more.
 _HUGE_BODY_BYTES = 8 * 1024 * 1024
 #: Bytes of a body over the limit that are read and dropped before the connection is closed.
@@ -42,7 +41,14 @@ _DROPPED_BYTES = 64 * 1024 * 1024
 
 async def read_object(request: Request, max_bytes: int = MAX_BODY_BYTES) -> JsonObject:
     """The request body as a JSON object; an empty body is ``{}``."""
-    return await understood(await read_body(request, max_bytes), lambda body: body)
+    body = await read_body(request, max_bytes)
+    if len(body) <= LARGE_BODY_BYTES:
+        return understood(body, _as_it_is)
+    return await asyncio.to_thread(understood, body, _as_it_is)
+
+
+def _as_it_is(body: JsonObject) -> JsonObject:
+    return body
 
 
 async def read_body(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytearray:
@@ -67,33 +73,22 @@ async def read_body(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytear
     return body
 
 
-async def understood(
-    body: bytearray, understand: Callable[[JsonObject], Asked], parser: Executor | None = None
-) -> Asked:
-    """What ``understand`` makes of a body as a JSON object; an empty one is ``{}``.
-
-    Large bodies are read off the event loop, by ``parser`` where one is given.
-    """
-    if len(body) <= _LARGE_BODY_BYTES:
-        return _understood(body, understand)
-    return await asyncio.get_running_loop().run_in_executor(parser, _understood, body, understand)
+def understood(body: bytearray, understand: Callable[[JsonObject], Asked]) -> Asked:
+    """What ``understand`` makes of a body as a JSON object; an empty one is ``{}``."""
+    try:
+        return understand(_parse_object(body))
+    except RecursionError as error:
+        raise InvalidJson("the request body is nested too deeply") from error
 
 
 async def digest(body: bytearray, *context: bytes) -> bytes:
     """16 bytes that stand for a body and what goes with it; a large one is hashed off the event loop."""
     hashed = blake2b(b"\0".join((*context, b"")), digest_size=16)
-    if len(body) <= _LARGE_BODY_BYTES:
+    if len(body) <= LARGE_BODY_BYTES:
         hashed.update(body)
     else:
         await asyncio.to_thread(hashed.update, body)
     return hashed.digest()
-
-
-def _understood(body: bytearray, understand: Callable[[JsonObject], Asked]) -> Asked:
-    try:
-        return understand(_parse_object(body))
-    except RecursionError as error:
-        raise InvalidJson("the request body is nested too deeply") from error
 
 
 def _parse_object(body: bytearray) -> JsonObject:
@@ -150,6 +145,7 @@ def error_headers(error: TitoError) -> dict[str, str]:
 
 
 __all__ = [
+    "LARGE_BODY_BYTES",
     "MAX_BODY_BYTES",
     "anthropic_error_response",
     "digest",

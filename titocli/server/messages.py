@@ -17,7 +17,7 @@ from starlette.responses import Response
 from titocli.errors import TitoError
 from titocli.families.messages import message_list
 from titocli.server.answering import keyed_reply, streamed_response, whole_response
-from titocli.server.http import anthropic_error_response, json_response, read_body, understood
+from titocli.server.http import anthropic_error_response, json_response, read_body
 from titocli.server.registry import LiveSession
 from titocli.server.state import SessionServer
 from titocli.server.turns import new_request_id, plan_turn, run_turn, stream_turn
@@ -55,9 +55,7 @@ async def messages(server: SessionServer, request: Request, request_id: str) -> 
     """``POST /sessions/{id}/v1/messages``."""
     live = server.live(request)
     body = await read_body(request, server.max_body_bytes)
-    asked = await understood(
-        body, lambda given: messages_request(given, server.renderer.family), server.parser
-    )
+    asked = await server.understood(body, lambda given: messages_request(given, server.renderer.family))
     make = _streamed if asked.stream else _whole
     reply = await keyed_reply(live, request, body, lambda: make(server, live, asked, time.time()))
     if not asked.stream:
@@ -77,9 +75,7 @@ async def count_tokens(server: SessionServer, request: Request, _: str) -> Respo
     """``POST /sessions/{id}/v1/messages/count_tokens``: the ids of the prompt that a turn would have."""
     live = server.live(request)
     body = await read_body(request, server.max_body_bytes)
-    asked = await understood(
-        body, lambda given: counted_request(given, server.renderer.family), server.parser
-    )
+    asked = await server.understood(body, lambda given: counted_request(given, server.renderer.family))
     plan = await plan_turn(server, live, await _as_stored(server, live, asked))
     return json_response({"input_tokens": len(plan.prompt_ids)})
 
